@@ -1,0 +1,49 @@
+# Needs Python 3.11+ and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint docs papers bench slow
+
+.venv: .venv/stamp
+
+.venv/stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "herder needs Python 3.11 or newer: make PYTHON=python3.x")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) -e '.[all,dev]'
+	@touch $@
+
+.venv/stamp-docs: .venv/stamp
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+.venv/stamp-bench: .venv/stamp
+	$(PIP) -e '.[bench]'
+	@touch $@
+
+demo: .venv/stamp
+	$(BIN)/herder demo -o demo/index.html
+	@echo "The page: $(CURDIR)/demo/index.html"
+
+lint: .venv/stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -q -n 2
+
+slow: .venv/stamp
+	$(BIN)/python -m pytest -q -n 2 -m slow tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 -k jit tests
+
+docs: .venv/stamp-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "The site: $(CURDIR)/docs/_build/html/index.html"
+
+papers: .venv/stamp
+	$(BIN)/python -m papers
+
+bench: .venv/stamp-bench
+	$(BIN)/python -m benchmarks

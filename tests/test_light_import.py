@@ -1,0 +1,57 @@
+import ast
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import herder
+
+HEAVY = ("sklearn", "numba", "scipy", "matplotlib", "pyarrow", "pandas", "polars")
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return the top-level modules that a fresh interpreter holds after ``code``."""
+    tail = "\nimport sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", code + tail], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("code", ["import herder", "from herder import kl_divergence"])
+def test_import_is_light(code):
+    loaded = loaded_after(code)
+    assert "herder" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
+def test_the_probe_sees_a_heavy_import():
+    assert "scipy" in loaded_after("import herder, scipy")
+
+
+def test_every_public_name_that_has_a_home_loads():
+    homes = herder._HOME
+    assert sorted(homes) == sorted(herder.__all__)
+    assert set(herder.__all__) <= set(dir(herder))
+    for name, home in homes.items():
+        assert getattr(herder, name).__module__ == home
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(herder.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == herder._HOME
+
+
+def test_version_and_unknown_names():
+    assert herder.__version__ == importlib.metadata.version("herder")
+    with pytest.raises(AttributeError, match="module 'herder' has no attribute 'nonsense'"):
+        herder.nonsense  # noqa: B018
