@@ -57,8 +57,12 @@ def test_counts_refuse_other_shapes(shape):
 def test_counts_refuse_text_and_a_wrong_width():
     with pytest.raises(TypeError, match="X must hold the numbers 0 and 1, got dtype"):
         count_distribution([["0", "1"]])
-    with pytest.raises(ValueError, match="n_variables must be 2, the width of X, got 3"):
-        count_distribution([[0, 1]], 3)
+    with pytest.raises(ValueError, match="n_variables must be at least 2, the width of X, got 1"):
+        count_distribution([[0, 1]], 1)
+
+
+def test_counts_on_a_longer_axis():
+    assert count_distribution([[0, 1]], 4).tolist() == [0, 1, 0, 0, 0]
 
 
 def test_known_divergence():

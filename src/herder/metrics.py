@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._validation import positive_int
+
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
 
-def count_distribution(X: ArrayLike | Any, n_variables: int | None = None) -> NDArray[np.float64]:
+def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.float64]:
     """Share of rows with k ones, for k = 0, ..., D.
 
     Parameters
@@ -26,11 +28,12 @@ def count_distribution(X: ArrayLike | Any, n_variables: int | None = None) -> ND
     X : array-like or sparse matrix of shape (n_samples, D)
         Rows of 0 and 1, of any dtype.
     n_variables : int, optional
-        Checked against D when given.
+        Length of the result minus one, at least D and by default D: rows of another
+        width are then compared on the same axis.
 
     Returns
     -------
-    ndarray of shape (D + 1,)
+    ndarray of shape (n_variables + 1,)
         P(k); sums to one.
 
     Examples
@@ -39,23 +42,27 @@ def count_distribution(X: ArrayLike | Any, n_variables: int | None = None) -> ND
     >>> count_distribution([[0, 1, 1], [0, 0, 1]])
     array([0. , 0.5, 0.5, 0. ])
     """
+    rows: Any = np.asarray(X)
+    values = rows
     # SciPy's matrices are known by their method: SciPy itself is not imported for this.
-    sparse = hasattr(X, "tocsr")
-    rows = X.tocsr(copy=True) if sparse else np.asarray(X)
+    if hasattr(X, "tocsr"):
+        rows = X.tocsr(copy=True)
+        rows.sum_duplicates()
+        values = rows.data
     if rows.ndim != 2 or 0 in rows.shape:
         raise ValueError(f"X must be a table with rows and columns, got shape {rows.shape}")
-    if n_variables is not None and n_variables != rows.shape[1]:
-        raise ValueError(f"n_variables must be {rows.shape[1]}, the width of X, got {n_variables}")
-    if sparse:
-        rows.sum_duplicates()
-    values = rows.data if sparse else rows
+    width = rows.shape[1] if n_variables is None else positive_int(n_variables, "n_variables")
+    if width < rows.shape[1]:
+        raise ValueError(
+            f"n_variables must be at least {rows.shape[1]}, the width of X, got {width}"
+        )
     if values.dtype.kind not in "biufO":
         raise TypeError(f"X must hold the numbers 0 and 1, got dtype {values.dtype}")
     wrong = values[(values != 0) & (values != 1)]
     if wrong.size:
         raise ValueError(f"X must hold only 0 and 1, got {wrong.flat[0]!r}")
     counts = np.asarray(rows.sum(axis=1)).ravel().astype(np.intp)
-    return np.bincount(counts, minlength=rows.shape[1] + 1) / rows.shape[0]
+    return np.bincount(counts, minlength=width + 1) / rows.shape[0]
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:

@@ -1,0 +1,31 @@
+"""Files: whole or not at all, tables in chunks, arrays with a JSON header.
+
+A table file has named columns. What the formats can say differs:
+
+========  ==========================================================================
+suffix    columns
+========  ==========================================================================
+.csv      header required. A column of int64 or float64 where every field is such a
+          number in plain form (``007`` is text), else of str; an empty field is
+          missing. ``True`` and ``False`` stay text.
+.npy      one 2-D array, memory-mapped; the columns are ``x0``, ``x1``, ...
+.npz      one 2-D array and, if wanted, its ``names``; or 1-D arrays of equal length.
+.parquet  flat columns; dictionaries are decoded, dates and decimals become text.
+========  ==========================================================================
+
+A missing value is NaN in a float column and None elsewhere (the column is then of objects).
+"""
+
+from herder._store.arrays import load_arrays, save_arrays
+from herder._store.files import whole_file
+from herder._store.source import TableSource
+from herder._store.tables import open_table, write_table
+
+__all__ = [
+    "TableSource",
+    "load_arrays",
+    "open_table",
+    "save_arrays",
+    "whole_file",
+    "write_table",
+]

@@ -1,0 +1,37 @@
+"""A file appears whole or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["PathLike", "whole_file"]
+
+PathLike = str | os.PathLike[str]
+
+
+@contextmanager
+def whole_file(path: PathLike) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; on success it takes the place of ``path``.
+
+    On any exception, Ctrl-C included, the temporary file goes and ``path`` is as it was.
+    """
+    final = Path(path).resolve()
+    if final.exists() and not final.is_file():
+        raise ValueError(f"path must name a file, got {str(path)!r}")
+    if not final.parent.is_dir():
+        raise FileNotFoundError(f"path must lie in a folder that exists, got {str(path)!r}")
+    part = final.with_name(f".{secrets.token_hex(4)}.part{final.suffix}")
+    try:
+        part.touch(exist_ok=False)
+        if final.exists():
+            shutil.copymode(final, part)
+        yield part
+        with open(part, "rb+") as stream:
+            os.fsync(stream.fileno())
+        os.replace(part, final)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

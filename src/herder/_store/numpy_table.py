@@ -1,0 +1,192 @@
+"""NumPy's .npy (memory-mapped) and .npz (read through the archive in blocks)."""
+
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._store.source import Chunk, TableSource, UnfitError, as_text, width
+
+__all__ = ["open_npy", "open_npz", "write_npy", "write_npz"]
+
+
+def _check_numpy(path: Path, name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biufU":
+        raise ValueError(f"{path} must hold numbers or text, got dtype {dtype} in {name}")
+
+
+def open_npy(path: Path) -> TableSource:
+    """Map a 2-D array; its columns have no names of their own."""
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{path} must be a whole .npy file, got: {error}") from error
+    if not isinstance(table, np.ndarray) or table.ndim != 2:
+        found = f"shape {table.shape}" if isinstance(table, np.ndarray) else "an archive"
+        raise ValueError(f"{path} must hold a 2-D array, rows by columns, got {found}")
+    _check_numpy(path, "the array", table.dtype)
+    names = tuple(f"x{j}" for j in range(table.shape[1]))
+
+    def read(n: int) -> Iterator[Chunk]:
+        for start in range(0, len(table), n):
+            block = table[start : start + n]
+            yield {name: as_text(np.array(block[:, j])) for j, name in enumerate(names)}
+
+    return TableSource(path, names, len(table), len(names) * width(table.dtype), read)
+
+
+def write_npy(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> None:
+    """Write one 2-D array of the dtype that holds all columns of the first block."""
+    dtype, n_rows = None, 0
+    with open(part, "wb") as stream:
+        for chunk in chunks:
+            for name, column in chunk.items():
+                if column.dtype.kind not in "biuf":
+                    rule = f"a .npy table must hold numbers only, got {column.dtype} in {name!r}"
+                    raise UnfitError(f"{rule}; .csv, .npz and .parquet hold text")
+            if dtype is None:
+                dtype = np.result_type(*(column.dtype for column in chunk.values()))
+                _npy_header(stream, (0, len(names)), dtype)
+            block = np.stack([chunk[name] for name in names], axis=1)
+            n_rows += len(block)
+            if not np.can_cast(block.dtype, dtype):
+                raise UnfitError(f"all blocks must fit the dtype of the first, {dtype}")
+            stream.write(block.astype(dtype).tobytes())
+        # NumPy pads its header so that the number of rows can be filled in afterwards.
+        stream.seek(0)
+        _npy_header(stream, (n_rows, len(names)), dtype or np.dtype(np.float64))
+
+
+def _npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, header)
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """An array inside a .npz file, known by its header."""
+
+    name: str
+    file: str
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+
+    @property
+    def length(self) -> int:
+        return self.shape[0] if len(self.shape) else 0
+
+    def blocks(self, archive: zipfile.ZipFile, n: int) -> Iterator[NDArray[Any]]:
+        with archive.open(self.file) as stream:
+            if self.fortran and len(self.shape) > 1:
+                whole = np.lib.format.read_array(stream, allow_pickle=False)
+                for start in range(0, len(whole), n):
+                    yield whole[start : start + n]
+                return
+            _read_header(stream)
+            length, rest = self.length, self.shape[1:]
+            size = math.prod(rest) * self.dtype.itemsize
+            for start in range(0, length, n):
+                count = min(n, length - start)
+                data = stream.read(count * size)
+                if len(data) != count * size:
+                    raise EOFError(f"{self.file} ends too soon")
+                yield np.frombuffer(data, self.dtype).reshape(count, *rest)
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, Fortran order and dtype; the stream then stands at the first value."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(stream)
+    return np.lib.format.read_array_header_2_0(stream)
+
+
+@contextmanager
+def _reading_npz(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole .npz file, got: {error}") from error
+
+
+def open_npz(path: Path) -> TableSource:
+    """Read the headers of the arrays and decide which of the two forms they make."""
+    members: list[_Member] = []
+    given: tuple[str, ...] | None = None
+    with _reading_npz(path) as archive:
+        for file in archive.namelist():
+            with archive.open(file) as stream:
+                try:
+                    shape, fortran, dtype = _read_header(stream)
+                except ValueError as error:
+                    raise ValueError(f"{path} must hold arrays, got: {error}") from error
+            name = file.removesuffix(".npy")
+            _check_numpy(path, repr(name), dtype)
+            members.append(_Member(name, file, shape, fortran, dtype))
+        tables = [member for member in members if len(member.shape) == 2]
+        label = next((m for m in members if m.name == "names" and len(m.shape) == 1), None)
+        if len(tables) == 1 and label is not None:
+            blocks = label.blocks(archive, max(1, label.length))
+            given = tuple(str(name) for block in blocks for name in block)
+            members.remove(label)
+    found = ", ".join(f"{m.name} {m.shape}" for m in members) or "no arrays"
+    if len(members) == 1 and tables:
+        n_rows, n_columns = tables[0].shape
+        names = given if given is not None else tuple(f"x{j}" for j in range(n_columns))
+        if len(names) != n_columns:
+            raise ValueError(f"{path} must have {n_columns} names, got {len(names)}")
+    elif (
+        members
+        and all(len(m.shape) == 1 for m in members)
+        and len({m.length for m in members}) == 1
+    ):
+        n_rows, names = members[0].length, tuple(member.name for member in members)
+    else:
+        rule = "one 2-D array (and its names), or 1-D columns of equal length"
+        raise ValueError(f"{path} must hold {rule}, got {found}")
+
+    def read(n: int) -> Iterator[Chunk]:
+        with _reading_npz(path) as archive:
+            parts = [member.blocks(archive, n) for member in members]
+            for blocks in zip(*parts, strict=True):
+                columns = blocks[0].T if tables else blocks
+                named = zip(names, columns, strict=True)
+                yield {name: as_text(np.array(column)) for name, column in named}
+
+    row_bytes = sum(math.prod(m.shape[1:]) * width(m.dtype) for m in members)
+    return TableSource(path, names, n_rows, row_bytes, read)
+
+
+def write_npz(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> None:
+    """Write one 1-D array per column."""
+    parts = [{name: _plain(name, column) for name, column in chunk.items()} for chunk in chunks]
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            columns = [chunk.pop(name) for chunk in parts]
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                whole = np.concatenate(columns) if columns else np.empty(0)
+                np.lib.format.write_array(stream, whole, allow_pickle=False)
+
+
+def _plain(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype.kind != "O":
+        return column
+    if any(item is None for item in column):
+        raise UnfitError(
+            f"a .npz table has no missing values, got some in {name!r}; .csv has them"
+        )
+    plain = np.array(column.tolist())
+    mixed = plain.dtype.kind == "U" and not all(isinstance(item, str) for item in column)
+    if mixed or plain.dtype.kind not in "biufU":
+        raise UnfitError(f"a .npz column must hold numbers or text, got a mixture in {name!r}")
+    return plain

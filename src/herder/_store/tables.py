@@ -1,0 +1,81 @@
+"""Tables by the suffix of their file."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from herder._store.csv_table import open_csv, write_csv
+from herder._store.files import PathLike, whole_file
+from herder._store.numpy_table import open_npy, open_npz, write_npy, write_npz
+from herder._store.parquet_table import import_pyarrow, open_parquet, write_parquet
+from herder._store.source import Chunk, TableSource, UnfitError
+
+__all__ = ["open_table", "write_table"]
+
+_OPENERS: dict[str, Callable[[Path], TableSource]] = {
+    ".csv": open_csv,
+    ".npy": open_npy,
+    ".npz": open_npz,
+    ".parquet": open_parquet,
+}
+_WRITERS: dict[str, Callable[[Path, tuple[str, ...], Iterator[Chunk]], None]] = {
+    ".csv": write_csv,
+    ".npy": write_npy,
+    ".npz": write_npz,
+    ".parquet": write_parquet,
+}
+
+
+def open_table(path: PathLike) -> TableSource:
+    """Open a .csv, .npy, .npz or .parquet table; the file is checked, not loaded."""
+    file = Path(path)
+    opener = _OPENERS.get(file.suffix.lower())
+    if opener is None:
+        raise ValueError(_suffix_rule(path))
+    if not file.is_file():
+        raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
+    if file.stat().st_size == 0:
+        raise ValueError(f"{path} must hold a table, got an empty file")
+    source = opener(file)
+    twice = {name for name in source.names if source.names.count(name) > 1}
+    if twice:
+        raise ValueError(f"{path} must have distinct column names, got {min(twice)!r} twice")
+    if not source.names or source.n_rows == 0:
+        shape = f"{source.n_rows} rows and {len(source.names)} columns"
+        raise ValueError(f"{path} must hold at least one row and one column, got {shape}")
+    return source
+
+
+def write_table(path: PathLike, names: Sequence[str], chunks: Iterable[Mapping[str, Any]]) -> None:
+    """Write blocks of rows to a .csv, .npy, .npz or .parquet file, whole or not at all.
+
+    Blocks are written as they come, except for .npz, which is held in memory until the last.
+    """
+    writer = _WRITERS.get(Path(path).suffix.lower())
+    if writer is None:
+        raise ValueError(_suffix_rule(path))
+    if len(set(names)) != len(names) or not names:
+        raise ValueError(f"names must be distinct and at least one, got {list(names)!r}")
+    if writer is write_parquet:
+        import_pyarrow(path)
+    with whole_file(path) as part:
+        try:
+            writer(part, tuple(names), (_columns(names, chunk) for chunk in chunks))
+        except UnfitError as error:
+            raise ValueError(f"{path}: {error}") from error.__cause__
+
+
+def _suffix_rule(path: PathLike) -> str:
+    return f"path must end in .csv, .npy, .npz or .parquet, got {str(path)!r}"
+
+
+def _columns(names: Sequence[str], chunk: Mapping[str, Any]) -> Chunk:
+    if set(chunk) != set(names):
+        raise ValueError(f"chunks must have the columns {list(names)}, got {list(chunk)}")
+    columns = {name: np.asarray(chunk[name]) for name in names}
+    shapes = {column.shape for column in columns.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+        raise ValueError(f"chunks must hold 1-D columns of equal length, got {sorted(shapes)}")
+    return columns
