@@ -1,6 +1,18 @@
 """The loop, the numbers it runs on, and what can be said about a run."""
 
 from herder.core.averages import RunningAverage
+from herder.core.diagnostics import (
+    Diagnosis,
+    Growth,
+    Rate,
+    Violations,
+    explain_growth,
+    fit_rate,
+    growth,
+    moment_error,
+    pct_violations,
+    weight_norms,
+)
 from herder.core.dynamics import HerdingSystem, Step, herd
 from herder.core.enumerated import EnumeratedSystem, MiniBatches, NeuronSystem
 from herder.core.units import (
@@ -17,19 +29,29 @@ from herder.core.units import (
 
 __all__ = [
     "FIXED_POINT",
+    "Diagnosis",
     "EnumeratedSystem",
+    "Growth",
     "HerdingSystem",
     "MiniBatches",
     "NeuronSystem",
     "Number",
+    "Rate",
     "RunningAverage",
     "Step",
     "Units",
+    "Violations",
     "common_total",
+    "explain_growth",
+    "fit_rate",
     "from_units",
+    "growth",
     "herd",
     "inner",
+    "moment_error",
     "norm",
+    "pct_violations",
     "round_to_units",
     "to_units",
+    "weight_norms",
 ]
