@@ -1,0 +1,250 @@
+"""The fast herd of 0/1 columns: all singles, pairs or triples, as integers in float64.
+
+`BinaryHerd` owns the live arrays of the compiled loop. It retraces the specification
+(`herder.fields.system.MomentSystem`) state for state; what makes it fast stands in
+`herder.fields._binary_jit`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.fields import _binary_jit as _jit
+from herder.fields.system import PCT_TOLERANCE, Pool, Tally
+from herder.models.features import CliqueFeatures
+from herder.models.layout import all_cliques
+
+__all__ = ["BinaryHerd", "serves"]
+
+#: D^3 tables of int32 up to this many variables (two of 1 GiB); beyond it cliques are listed.
+MAX_TRIPLE_VARIABLES = 645
+
+#: D^2 tables of float64 up to this many variables (two of 2 GiB).
+MAX_PAIR_VARIABLES = 16_384
+
+
+def serves(features: CliqueFeatures, complete: bool, start_is_zero: bool) -> bool:
+    """Whether the fast loop can run these features: all cliques of binary columns."""
+    order = features.layout.members.shape[1]
+    if not complete or order > 3 or (features.layout.n_values != 2).any():
+        return False
+    if features.encoding == "indicator":
+        return False
+    width = features.n_variables
+    if order == 3:  # triples are kept as counts, so their weights must start at zero
+        return features.encoding == "01" and width <= MAX_TRIPLE_VARIABLES and start_is_zero
+    return width <= MAX_PAIR_VARIABLES
+
+
+class BinaryHerd:
+    """Live state of a binary herd; `run` goes on from where it stands.
+
+    Parameters
+    ----------
+    features : CliqueFeatures
+        All cliques of binary columns up to order 3.
+    weights : ndarray of int64 of shape (n_features,)
+        Weights to start from.
+    state : ndarray of shape (n_variables,)
+        State to start from.
+    t : int
+        Steps done before; triples need it to turn weights into counts.
+    pool : Pool
+        States to restart from when the PCT inequality fails.
+    scan : ndarray of intp
+        The order in which variables are visited.
+    max_sweeps : int
+        Limit on sweeps per step; 0 for none.
+    """
+
+    def __init__(
+        self,
+        features: CliqueFeatures,
+        weights: NDArray[np.int64],
+        state: NDArray[np.integer],
+        *,
+        t: int,
+        pool: Pool,
+        scan: NDArray[np.intp],
+        max_sweeps: int,
+    ) -> None:
+        self.order = min(features.layout.members.shape[1], features.n_variables)
+        self.signed = features.encoding == "+-1"
+        self.max_sweeps = max_sweeps
+        self.remember = pool.visited
+        # The loop scans 0, 1, 2, ...: variables are renumbered so that this is ``scan``.
+        self._scan, self._back = scan, np.argsort(scan)
+        self._index = _index_of_cliques(features.n_variables, self.order)
+        self.total = features.units.total
+        width = features.n_variables
+        target = self._dense(features.target)
+        weight = self._dense(weights)
+        clock = t % self.total if self.order == 3 else 0
+        count3 = clock * target[2] - weight[2]
+        if self.order == 3 and (count3 % self.total).any():
+            raise ValueError("weights of triples must be t * target minus whole counts")
+        wide = self.total * width >= 2**31
+        whole = np.int64 if wide else np.int32
+        pair = np.zeros((width, width)) if self.order < 2 else target[1].astype(np.float64)
+        on = np.ascontiguousarray(state[scan], dtype=np.int8)
+        active = np.zeros(width, dtype=np.intp)
+        place = np.zeros(width, dtype=np.intp)
+        chosen = np.flatnonzero(on)
+        active[: len(chosen)] = chosen
+        place[chosen] = np.arange(len(chosen))
+        number = np.zeros(7)
+        number[_jit.CLOCK] = clock
+        number[_jit.TOTAL] = self.total
+        number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
+        number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
+        shift = clock if not self.signed else 0
+        rows, sizes = pool.as_lists(self._back)
+        tally = np.zeros(7, dtype=np.int64)
+        tally[_jit.ACTIVE] = len(chosen)
+        tally[_jit.STEPS] = t
+        tally[_jit.POOL] = len(pool.rows)
+        self._herd = _jit.Herd(
+            target1=target[0].astype(np.float64),
+            target2=pair,
+            target3=target[2].astype(whole),
+            debt1=(shift * target[0] - weight[0]).astype(np.float64),
+            debt2=(shift * target[1] - weight[1]).astype(np.float64),
+            count3=(count3 // self.total).astype(whole),
+            lift=np.zeros(width),
+            field=np.zeros(width),
+            drift=np.zeros(width),
+            sign=1.0 - 2.0 * on,
+            on=on,
+            active=active,
+            place=place,
+            pool=rows,
+            pool_size=sizes,
+            scratch=np.zeros((2, width), dtype=whole),
+            number=number,
+            tally=tally,
+        )
+        self._features = features
+        self._refresh()
+
+    def run(self, states: NDArray[Any]) -> None:
+        """Go on for ``len(states)`` steps and fill ``states``."""
+        out = states if self._scan_is_plain and states.dtype == np.int8 else None
+        work = np.empty(states.shape, dtype=np.int8) if out is None else out
+        _jit.herd_binary(
+            self._herd, work, self.order, self.signed, self.max_sweeps, self.remember
+        )
+        if out is None:
+            states[:] = work[:, self._back]
+        self._rebase()
+        self._refresh()
+
+    @property
+    def state(self) -> NDArray[np.int8]:
+        """The current state."""
+        return self._herd.on[self._back]
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """The current weights, one per feature."""
+        herd = self._herd
+        clock = herd.number[_jit.CLOCK]
+        single = clock * herd.target1 - herd.debt1
+        pair = clock * herd.target2 - herd.debt2
+        if self.signed:
+            single += clock * self.total
+            pair += herd.lift[:, None] + herd.lift - clock * self.total
+        levels: list[NDArray[Any]] = [single, pair, herd.target3]
+        if self.order == 3:
+            levels[2] = int(clock) * herd.target3.astype(np.int64) - self.total * herd.count3
+        flat = [
+            levels[len(axes) - 1][tuple(np.sort(self._back[axes], axis=0))] for axes in self._index
+        ]
+        return np.rint(np.concatenate(flat)).astype(np.int64)
+
+    @property
+    def tally(self) -> Tally:
+        """Flips, sweeps, restarts and violations so far."""
+        counts = self._herd.tally
+        return Tally(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
+
+    @property
+    def visited(self) -> NDArray[np.int8]:
+        """States in the pool, as rows of codes."""
+        herd = self._herd
+        rows = np.zeros((int(herd.tally[_jit.POOL]), len(herd.on)), dtype=np.int8)
+        for r in range(len(rows)):
+            rows[r, self._scan[herd.pool[r, : herd.pool_size[r]]]] = 1
+        return rows
+
+    @property
+    def _scan_is_plain(self) -> bool:
+        return bool((self._scan == np.arange(len(self._scan))).all())
+
+    def _dense(self, flat: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Spread one number per clique over symmetric arrays of orders 1, 2 and 3."""
+        width = len(self._scan)
+        shapes = [(width,), (width, width), (width,) * 3 if self.order == 3 else (0, 0, 0)]
+        dense = [np.zeros(shape, dtype=np.int64) for shape in shapes]
+        start = 0
+        for axes in self._index:
+            stop = start + axes.shape[1]
+            renamed = self._back[axes]
+            for axis in _permutations(len(axes)):
+                dense[len(axes) - 1][tuple(renamed[list(axis)])] = flat[start:stop]
+            start = stop
+        return dense
+
+    def _refresh(self) -> None:
+        """Compute score, value, fields and drifts afresh (exact, and kills rounding if any)."""
+        herd, weights, state = self._herd, self.weights, self.state
+        phi = self._features.features(state)
+        number = herd.number
+        number[_jit.SCORE] = float(np.dot(weights.astype(float), phi))
+        number[_jit.VALUE] = float(np.dot(weights.astype(float), self._features.target))
+        number[_jit.PULL] = float(np.dot(self._features.target.astype(float), phi))
+        x = herd.on * 2.0 - 1.0 if self.signed else herd.on.astype(float)
+        for out, flat in ((herd.field, weights), (herd.drift, self._features.target)):
+            level = self._dense(flat)
+            out[:] = level[0]
+            if self.order >= 2:
+                out += level[1] @ x
+            if self.order == 3:
+                on = np.flatnonzero(herd.on)
+                block = level[2][:, on][:, :, on]
+                out += 0.5 * block.sum(axis=(1, 2))
+
+    def _rebase(self) -> None:
+        """Fold whole multiples of N steps out of the clock, so that it never grows large."""
+        herd = self._herd
+        clock = int(herd.number[_jit.CLOCK])
+        if self.signed or self.order < 3:
+            if clock * self.total > 2**50:
+                level = self._dense(self.weights)
+                herd.debt1[:], herd.debt2[:] = -level[0], -level[1]
+                herd.lift[:] = 0.0
+                herd.number[_jit.CLOCK] = 0.0
+            return
+        turns = clock // self.total
+        if turns:
+            # t n - N c is the same with t - N and c - n in place of t and c
+            herd.count3[:] -= (turns * herd.target3).astype(herd.count3.dtype)
+            herd.debt1[:] -= turns * self.total * herd.target1
+            herd.debt2[:] -= turns * self.total * herd.target2
+            herd.number[_jit.CLOCK] = clock - turns * self.total
+
+
+def _index_of_cliques(width: int, order: int) -> list[NDArray[np.intp]]:
+    """Indices of all singles, pairs and triples, each of shape (order, n)."""
+    return [
+        np.array(
+            [c for c in all_cliques(width, k) if len(c) == k], dtype=np.intp
+        ).reshape(-1, k).T
+        for k in range(1, order + 1)
+    ]
+
+
+def _permutations(n: int) -> list[tuple[int, ...]]:
+    from itertools import permutations
+
+    return list(permutations(range(n)))

@@ -1,0 +1,155 @@
+r"""Moment herding as a herding system: the specification of the compiled loops.
+
+.. math:: s_t = \mathrm{ascend}(w, s_{t-1}), \qquad w \leftarrow w + n - N \phi(s_t),
+
+with :math:`n` the targets in units of 1/N (`CliqueFeatures`). After each ascent the
+inequality of the perceptron cycling theorem is checked, :math:`\langle w, \phi(s) \rangle
+\ge \langle w, n \rangle / N`. Where it fails, the ascent starts again from the state of a
+pool that scores best: data rows, whose mean is the target, so that the best one
+satisfies it and the ascent only raises the score; or states visited before, which
+nearly always do.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.maximise.coordinate import ascend
+from herder.models.features import CliqueFeatures
+
+__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Tally"]
+
+#: PCT holds when it fails by less than this, relative to |target|^2: below one unit for counts,
+#: so exact there, and far above rounding in fixed point.
+PCT_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a run cost: flips, sweeps, restarts, and PCT violations that remained."""
+
+    flips: int = 0
+    sweeps: int = 0
+    restarts: int = 0
+    violations: int = 0
+
+    def __sub__(self, other: "Tally") -> "Tally":
+        """Count what came after ``other``."""
+        return Tally(
+            self.flips - other.flips,
+            self.sweeps - other.sweeps,
+            self.restarts - other.restarts,
+            self.violations - other.violations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """States to restart from: fixed ``rows``, or a ring of the last ``size`` states visited."""
+
+    rows: NDArray[np.integer]
+    visited: bool = False
+    size: int = 0
+
+    def as_lists(
+        self, rename: NDArray[np.intp]
+    ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Variables that are on in each row of a binary pool, renamed and ascending."""
+        capacity = max(self.size if self.visited else len(self.rows), 1)
+        lists = np.zeros((capacity, len(rename)), dtype=np.int32)
+        sizes = np.zeros(capacity, dtype=np.intp)
+        for r, row in enumerate(self.rows):
+            on = np.sort(rename[np.flatnonzero(row)])
+            lists[r, : len(on)] = on
+            sizes[r] = len(on)
+        return lists, sizes
+
+    def as_ring(self) -> NDArray[np.int16]:
+        """Rows padded to the capacity of the pool."""
+        capacity = max(self.size if self.visited else len(self.rows), 1)
+        ring = np.zeros((capacity, self.rows.shape[1]), dtype=np.int16)
+        ring[: len(self.rows)] = self.rows
+        return ring
+
+
+class MomentSystem:
+    """A herding system over clique features, with restarts when the PCT inequality fails.
+
+    Parameters
+    ----------
+    features : CliqueFeatures
+        Feature map and targets.
+    pool : Pool
+        States to restart from; an empty pool counts violations only.
+    scan : ndarray of intp, optional
+        The order in which variables are visited.
+    max_sweeps : int, default 0
+        Limit on sweeps per step; 0 for none.
+    """
+
+    def __init__(
+        self,
+        features: CliqueFeatures,
+        pool: Pool,
+        *,
+        scan: NDArray[np.intp] | None = None,
+        max_sweeps: int = 0,
+        steps: int = 0,
+    ) -> None:
+        self.features = features
+        self.scan = np.arange(features.n_variables) if scan is None else scan
+        self.max_sweeps = max_sweeps
+        self.pool = pool
+        self.restarts = 0
+        self.violations = 0
+        self._ring = [row.copy() for row in pool.rows]
+        self._steps = steps
+        target = features.target.astype(float)
+        self._tolerance = PCT_TOLERANCE * float(target @ target)
+
+    def maximise(
+        self, weights: NDArray[np.int64], previous: NDArray[np.integer] | None
+    ) -> NDArray[np.integer]:
+        """Ascend from the previous state, or from the pool where that fails the PCT."""
+        features = self.features
+        if previous is None:
+            previous = np.zeros(features.n_variables, dtype=np.int16)
+        state = self._ascend(weights, previous)
+        if self._fails(weights, state) and self._ring:
+            scores = [self._score(weights, row) for row in self._ring]
+            best = int(np.argmax(scores))
+            if scores[best] > self._score(weights, state):
+                state = self._ascend(weights, self._ring[best])
+                self.restarts += 1
+        if self._fails(weights, state):
+            self.violations += 1
+        return state
+
+    def residual(
+        self, weights: NDArray[np.int64], state: NDArray[np.integer], t: int
+    ) -> NDArray[np.int64]:
+        """Target minus features, in units of 1/N; also where a visited state is remembered."""
+        if self.pool.visited:
+            place = t % self.pool.size
+            if place < len(self._ring):
+                self._ring[place] = state.copy()
+            else:
+                self._ring.append(state.copy())
+        return self.features.target - self.features.units.total * self.features.features(state)
+
+    def _ascend(
+        self, weights: NDArray[np.int64], state: NDArray[np.integer]
+    ) -> NDArray[np.integer]:
+        return ascend(
+            self.features, weights, state, scan=self.scan.tolist(), max_sweeps=self.max_sweeps
+        )
+
+    def _score(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> Any:
+        cells = self.features.layout.cells(state)
+        return int((weights[self.features.feature[cells]] * self.features.coefficient[cells]).sum())
+
+    def _fails(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> bool:
+        value = sum(int(w) * int(n) for w, n in zip(weights, self.features.target, strict=True))
+        return self._score(weights, state) * self.features.units.total - value < -self._tolerance

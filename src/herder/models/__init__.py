@@ -1,0 +1,7 @@
+"""What is herded: variables, moments and the features of cliques."""
+
+from herder.models.features import CliqueFeatures
+from herder.models.moments import Moments
+from herder.models.variables import Variable, decode, encode
+
+__all__ = ["CliqueFeatures", "Moments", "Variable", "decode", "encode"]

@@ -1,0 +1,158 @@
+r"""Features of a state, one per clique or per cell of a clique, and their targets.
+
+In any state each clique :math:`\alpha` touches exactly one feature,
+
+.. math:: \phi(x) = \sum_\alpha c_\alpha(x_\alpha)\, e_{\iota_\alpha(x_\alpha)},
+
+with a coefficient :math:`c` of -1, 0 or 1:
+
+=============  ======================================================================
+``"01"``       one feature per clique, the product of its 0/1 codes
+``"+-1"``      one feature per clique, the product of its codes taken as -1 and +1
+``"indicator"``  one feature per cell of the clique's table
+=============  ======================================================================
+
+The encodings carry the same information, but herding is not invariant to the choice:
+it changes the geometry in which the moment error is small. Targets are integers in
+units of 1/N (see `herder.core.units`), so that weights are integers as well.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import one_of
+from herder.core.units import FIXED_POINT, Units
+from herder.models.layout import CliqueLayout
+from herder.models.moments import Moments
+
+__all__ = ["ENCODINGS", "CliqueFeatures"]
+
+ENCODINGS = ("auto", "01", "+-1", "indicator")
+
+#: Counts up to this total are herded as they are: N^2 < 2^53, so float64 holds t * n exactly.
+MAX_TOTAL = 2**26
+
+
+@dataclass(frozen=True)
+class CliqueFeatures:
+    """Feature map of cliques, with targets in units of ``1 / units.total``.
+
+    Parameters
+    ----------
+    layout : CliqueLayout
+        Cells of the cliques.
+    feature : ndarray of intp of shape (n_cells,)
+        Feature that a cell touches.
+    coefficient : ndarray of int64 of shape (n_cells,)
+        With which coefficient.
+    target : ndarray of int64 of shape (n_features,)
+        Moments of the features, times ``units.total``.
+    product : ndarray of bool of shape (n_features,)
+        Whether the feature is a 0/1 product, which starts from weight zero.
+    units : Units
+        The total, and whether the moments are exact in it.
+    encoding : str
+        The encoding of the binary cliques.
+    """
+
+    layout: CliqueLayout
+    feature: NDArray[np.intp]
+    coefficient: NDArray[np.int64]
+    target: NDArray[np.int64]
+    product: NDArray[np.bool_]
+    units: Units
+    encoding: str
+
+    @classmethod
+    def of(cls, moments: Moments, encoding: str = "auto") -> "CliqueFeatures":
+        """Features of the moments' cliques: 0/1 products where possible unless told otherwise."""
+        one_of(encoding, "encoding", ENCODINGS)
+        if encoding == "auto":
+            encoding = "01" if 2 in moments.n_values else "indicator"
+        layout = moments.layout
+        padded = np.where(layout.members >= 0, layout.n_values[layout.members], 2)
+        binary = (padded == 2).all(axis=1) & (encoding != "indicator")
+        if encoding == "+-1" and not binary.all():
+            worst = moments.cliques[int(np.argmin(binary))]
+            raise ValueError(
+                "encoding must be 'auto', '01' or 'indicator' when a column has more than two "
+                f"values, got '+-1' and the columns {[moments.names[i] for i in worst]}"
+            )
+        n_cells = np.diff(layout.offsets)
+        clique = np.repeat(np.arange(layout.n_cliques), n_cells)
+        local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
+        n_features = np.where(binary, 1, n_cells)
+        first = np.concatenate([[0], np.cumsum(n_features)])
+        feature = first[clique] + np.where(binary[clique], 0, local)
+        coefficient = np.ones(len(feature), dtype=np.int64)
+        product = np.zeros(first[-1], dtype=bool)
+        if encoding == "+-1":
+            zeros = np.sum(layout.members >= 0, axis=1)[clique] - _bit_count(local)
+            coefficient = np.where(binary[clique] & (zeros % 2 == 1), -1, 1)
+        elif encoding == "01":
+            coefficient = np.where(binary[clique] & (local + 1 < n_cells[clique]), 0, 1)
+            product = np.repeat(binary, n_features)
+        target, units = _in_units(moments, feature, coefficient, int(first[-1]))
+        return cls(layout, feature, coefficient, target, product, units, encoding)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.target)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.layout.n_values)
+
+    def start_weights(self) -> NDArray[np.int64]:
+        """Default start: the target, but zero for 0/1 products (else all ones come first)."""
+        return np.where(self.product, 0, self.target)
+
+    def features(self, state: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Give phi(state)."""
+        cells = self.layout.cells(state)
+        phi = np.zeros(self.n_features, dtype=np.int64)
+        phi[self.feature[cells]] = self.coefficient[cells]
+        return phi
+
+    def site_scores(
+        self, weights: NDArray[np.int64], state: NDArray[np.integer], site: int
+    ) -> NDArray[np.int64]:
+        """Score of each value of one variable, the others as in ``state``."""
+        cliques = self.site_cliques[site]
+        members = self.layout.members[cliques]
+        others = (members >= 0) & (members != site)
+        padded = np.where(others, state.astype(np.intp)[members], 0)
+        base = self.layout.offsets[cliques] + (self.layout.strides[cliques] * padded).sum(axis=1)
+        own = (self.layout.strides[cliques] * (members == site)).sum(axis=1)
+        cells = base + own * np.arange(self.layout.n_values[site])[:, None]
+        return (weights[self.feature[cells]] * self.coefficient[cells]).sum(axis=1)
+
+    @cached_property
+    def site_cliques(self) -> list[NDArray[np.intp]]:
+        """Cliques that hold each variable, in ascending order."""
+        clique, slot = np.nonzero(self.layout.members >= 0)
+        variable = self.layout.members[clique, slot]
+        rank = np.argsort(variable, kind="stable")
+        edges = np.searchsorted(variable[rank], np.arange(self.n_variables + 1))
+        return [clique[rank[a:b]] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _bit_count(cells: NDArray[np.intp]) -> NDArray[np.intp]:
+    return np.bitwise_count(cells).astype(np.intp)
+
+
+def _in_units(
+    moments: Moments, feature: NDArray[np.intp], coefficient: NDArray[np.int64], n_features: int
+) -> tuple[NDArray[np.int64], Units]:
+    total = moments.common_total
+    if total is not None and total <= MAX_TOTAL:
+        sums = np.bincount(feature, weights=coefficient * moments.counts, minlength=n_features)
+        return sums.astype(np.int64), Units(total, True)
+    share = coefficient * moments.probabilities()
+    sums = np.bincount(feature, weights=share, minlength=n_features) * FIXED_POINT
+    return np.rint(sums).astype(np.int64), Units(FIXED_POINT, False)

@@ -1,0 +1,99 @@
+"""Where the table of each clique lies in one flat array of cells."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CliqueLayout", "all_cliques", "as_cliques"]
+
+#: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
+MAX_CELLS = 2**28
+
+
+@dataclass(frozen=True, slots=True)
+class CliqueLayout:
+    """Flat layout of clique tables, each in C order.
+
+    Cell ``offsets[c] + sum_m strides[c, m] * x[members[c, m]]`` of the flat array is the
+    configuration of clique ``c`` in the state ``x``; ``members`` is padded with -1 and
+    ``strides`` with 0.
+    """
+
+    n_values: NDArray[np.intp]
+    members: NDArray[np.intp]
+    strides: NDArray[np.intp]
+    offsets: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, n_values: Sequence[int], cliques: Sequence[Sequence[int]]) -> "CliqueLayout":
+        """Lay out ``cliques`` over variables with the given alphabet sizes."""
+        sizes = np.asarray(n_values, dtype=np.intp)
+        width = max((len(clique) for clique in cliques), default=1)
+        members = np.full((len(cliques), width), -1, dtype=np.intp)
+        lengths = np.fromiter((len(c) for c in cliques), dtype=np.intp, count=len(cliques))
+        flat = np.fromiter(chain.from_iterable(cliques), dtype=np.intp, count=lengths.sum())
+        members[np.arange(width) < lengths[:, None]] = flat
+        radix = np.where(members >= 0, sizes[members], 1)
+        strides = np.ones_like(radix)
+        for m in range(width - 2, -1, -1):
+            strides[:, m] = strides[:, m + 1] * radix[:, m + 1]
+        cells = strides[:, 0] * radix[:, 0]
+        if cells.sum() > MAX_CELLS:
+            worst = cliques[int(np.argmax(cells))]
+            raise ValueError(
+                f"cliques must have at most {MAX_CELLS} cells in all, got {cells.sum()}; the "
+                f"largest is {tuple(worst)} with {cells.max()}: bin, merge or drop its variables"
+            )
+        offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.intp)
+        return cls(sizes, members, np.where(members >= 0, strides, 0), offsets)
+
+    @property
+    def n_cliques(self) -> int:
+        """Number of cliques."""
+        return len(self.members)
+
+    def shape(self, clique: int) -> tuple[int, ...]:
+        """Shape of the table of one clique."""
+        members = self.members[clique]
+        return tuple(int(k) for k in self.n_values[members[members >= 0]])
+
+    def cells(self, state: NDArray[np.integer]) -> NDArray[np.intp]:
+        """Flat cell of every clique in ``state``: shape (n_cliques,)."""
+        padded = np.where(self.members >= 0, state.astype(np.intp)[self.members], 0)
+        return self.offsets[:-1] + (self.strides * padded).sum(axis=1)
+
+
+def all_cliques(n_variables: int, order: int) -> tuple[tuple[int, ...], ...]:
+    """Every set of up to ``order`` variables: singles, then pairs, then triples.
+
+    Examples
+    --------
+    >>> all_cliques(3, 2)
+    ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
+    """
+    levels = (combinations(range(n_variables), k) for k in range(1, order + 1))
+    return tuple(chain.from_iterable(levels))
+
+
+def as_cliques(cliques: Iterable[Iterable[int | str]], names: Sequence[str]) -> tuple:
+    """Check a list of cliques, by index or name, and give sorted index tuples, short first."""
+    position = {name: i for i, name in enumerate(names)}
+    found: set[tuple[int, ...]] = set()
+    for clique in cliques:
+        if isinstance(clique, str | int):
+            raise TypeError(f"cliques must be a list of lists of columns, got {clique!r} in it")
+        members = []
+        for member in clique:
+            index = position.get(member, -1) if isinstance(member, str) else int(member)
+            if not 0 <= index < len(names):
+                raise ValueError(f"cliques must name columns of the table, got {member!r}")
+            members.append(index)
+        if not members or len(set(members)) != len(members):
+            raise ValueError(f"a clique must hold distinct columns, got {tuple(clique)}")
+        found.add(tuple(sorted(members)))
+    if not found:
+        raise ValueError("cliques must hold at least one clique, got none")
+    return tuple(sorted(found, key=lambda clique: (len(clique), clique)))
