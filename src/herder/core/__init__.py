@@ -1,6 +1,7 @@
 """The loop, the numbers it runs on, and what can be said about a run."""
 
 from herder.core.averages import RunningAverage
+from herder.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from herder.core.diagnostics import (
     Diagnosis,
     Growth,
@@ -29,6 +30,7 @@ from herder.core.units import (
 
 __all__ = [
     "FIXED_POINT",
+    "Checkpoint",
     "Diagnosis",
     "EnumeratedSystem",
     "Growth",
@@ -48,10 +50,12 @@ __all__ = [
     "growth",
     "herd",
     "inner",
+    "load_checkpoint",
     "moment_error",
     "norm",
     "pct_violations",
     "round_to_units",
+    "save_checkpoint",
     "to_units",
     "weight_norms",
 ]
