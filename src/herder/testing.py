@@ -47,7 +47,7 @@ class SystemReport:
     largest_norm : float
         Largest weight norm on the way.
     moment_error : float
-        Distance of the average features from the target after the run.
+        Distance of the average features from the target after the run, in units of the weights.
     """
 
     n_steps: int

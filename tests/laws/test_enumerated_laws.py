@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from herder.core import EnumeratedSystem, MiniBatches, growth, herd, moment_error, norm
 from herder.testing import check_system
 
-N_STEPS = 60
+N_STEPS = 40
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 from herder.core.averages import RunningAverage
 from herder.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from herder.core.contrastive import ContrastiveSystem
 from herder.core.diagnostics import (
     Diagnosis,
     Growth,
@@ -31,6 +32,7 @@ from herder.core.units import (
 __all__ = [
     "FIXED_POINT",
     "Checkpoint",
+    "ContrastiveSystem",
     "Diagnosis",
     "EnumeratedSystem",
     "Growth",
