@@ -69,6 +69,13 @@ def test_merge_equals_one_run():
     np.testing.assert_allclose(a.merge(RunningAverage(a.function)).value, a.value, rtol=0)
 
 
+def test_merge_keeps_what_rounding_lost():
+    a, b = RunningAverage(lambda s: s), RunningAverage(lambda s: s)
+    a.update(1e16).update(1.0)
+    b.update(-1e16).update(1.0)
+    assert a.merge(b).value == b.merge(a).value == 0.5
+
+
 def test_errors():
     empty = RunningAverage(lambda s: s)
     with pytest.raises(ValueError, match="after at least one update"):

@@ -60,6 +60,15 @@ def test_number_types_agree():
     assert run(FEATURES) == run(fractions)
 
 
+def test_the_residual_is_a_mean_except_in_integers():
+    w = np.arange(10) - 4
+    exact = next(herd(ContrastiveSystem(OneFlip(FEATURES), ROWS), w))
+    floating = next(herd(ContrastiveSystem(OneFlip(FEATURES / 1.0), ROWS), w / 1.0))
+    expected = FEATURES[ROWS].sum(0) - FEATURES[list(exact.state)].sum(0)
+    assert (exact.residual == expected).all()
+    np.testing.assert_allclose(floating.residual, expected / len(ROWS), rtol=1e-15)
+
+
 def test_averages_over_all_rows_reach_the_data():
     steps = list(islice(herd(ContrastiveSystem(OneFlip(FEATURES), ROWS), np.zeros(10, int)), 500))
     samples = np.array([step.state for step in steps]).ravel()

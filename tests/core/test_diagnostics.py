@@ -192,3 +192,15 @@ def test_shapes_are_checked():
         moment_error([0, 0], [1], 5)
     with pytest.raises(ValueError, match="t must be a positive integer"):
         moment_error([0, 0], [1, 1], 0)
+    with pytest.raises(ValueError, match=r"weight_norm must have shape \(3,\), got \(2,\)"):
+        growth([1, 2, 3], [1.0, 1.0])
+
+
+def test_mixed_number_types_are_compared_with_a_tolerance():
+    linear = Growth(1.0, linear=True)
+    # one rounding below the target: no certificate
+    below = [np.nextafter(0.1, 0.0), 0.0]
+    rounded = explain_growth(linear, [3, 0], [0.1, 0.0], below, exact=below)
+    assert rounded.verdict == "undecided"
+    above = explain_growth(linear, [3, 0], [0.2, 0.0], [0.1, 0.0], exact=[0.1, 0.0])
+    assert above.verdict == "inconsistent moments"

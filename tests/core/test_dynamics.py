@@ -153,7 +153,9 @@ def test_integers_never_wrap():
     step = next(herd(big, [2**40, -1]))
     assert step.tipi == 2**40 * (2**32 - 2**33) + 1
     with pytest.raises(OverflowError, match=r"weights must stay below 2\*\*62"):
-        run(big, [2**62 - 1, 0], 2, rates=2**30)
+        run(big, [2**62 - 1, 0], 2)
+    with pytest.raises(OverflowError, match=r"weights must stay below 2\*\*62"):
+        run(big, [1, 0], 1, rates=2**32)
 
 
 class Constant:

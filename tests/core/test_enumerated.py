@@ -102,6 +102,11 @@ def test_bad_tables_are_refused(arguments, error, text):
         EnumeratedSystem(**arguments)
 
 
+def test_features_that_outgrow_int64_are_refused():
+    with pytest.raises(OverflowError, match=r"features times 1024 must stay below 2\*\*62"):
+        EnumeratedSystem([[2**53]], [0], total=1024)
+
+
 def test_wrong_weights_are_refused():
     system = EnumeratedSystem(FEATURES, counts=[1, 1, 1, 1])
     with pytest.raises(ValueError, match=r"weights must have shape \(2,\), got \(3,\)"):

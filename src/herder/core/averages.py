@@ -12,6 +12,7 @@ vector.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -60,7 +61,7 @@ class RunningAverage:
         if self._sum is None:
             raise ValueError("value must be asked for after at least one update, got none")
         if self._sum.dtype == np.object_:
-            return self._sum[()] / self.count
+            return self._sum[()] * Fraction(1, self.count)
         total = self._sum if self._lost is None else self._sum + self._lost
         average = np.asarray(total / self.count)
         return average if average.ndim else float(average)

@@ -104,7 +104,8 @@ class Diagnosis:
     reason : str
         What was certified, in a sentence.
     distance : float
-        Certified lower bound on the distance of the target from all consistent moments.
+        Certified lower bound on the distance of the target from all consistent moments, in
+        the units of the target.
     """
 
     verdict: Verdict

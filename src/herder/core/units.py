@@ -52,7 +52,7 @@ Number: TypeAlias = int | float | Fraction
 FIXED_POINT = 2**24
 
 #: Largest common multiple that is still used as an exact total: above it a linearly growing
-#: weight would leave int64 within 2^32 steps.
+#: weight could leave int64 within 2^31 steps.
 MAX_TOTAL = 2**31
 
 #: Products and sums of int64 are trusted below this bound, and done in Python integers above.
