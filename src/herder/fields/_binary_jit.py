@@ -1,9 +1,13 @@
 """Compiled loop of binary moment herding. It trusts its arguments: callers validate.
 
-All numbers are integers held in float64, exact below 2**53. Weights are never written:
-with the clock t, targets n (times N) and counts c of what fired, ``w = t n - N c + w0``. What is
-kept instead is the field of every variable in the current state, its drift per step, and the
-counts; a step then costs O(D), a flip O(D) for pairs and O(k D) for triples with k active.
+All numbers are integers: in float64 where they are summed (exact below 2**53), in int32 or
+int64 tables where they are stored. Weights are never written: with the clock t, targets n (times
+N) and counts c of what fired, ``w = w0 + t n - N c``. What is kept instead is the field of every
+variable in the current state and the counts; a flip then costs O(D) for pairs and O(k D) for
+triples, a step O(k D) and O(k^2 D), with k variables active.
+
+The loop is one function that takes its arrays apart once: handing a `Herd` to an inner function
+counts the references of all its arrays up and down, which costs more than a flip.
 """
 
 from typing import NamedTuple
@@ -13,130 +17,112 @@ from numpy.typing import NDArray
 
 from herder._numba import jit
 
-CLOCK, SCORE, VALUE, PULL, TOTAL, NORM2, TOLERANCE = range(7)
-ACTIVE, STEPS, FLIPS, SWEEPS, RESTARTS, VIOLATIONS, POOL = range(7)
+CLOCK, SCORE, VALUE, TOTAL, NORM2, TOLERANCE = range(6)
+ACTIVE, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL = range(6)
 
 
 class Herd(NamedTuple):
     """Live arrays of a herd of D variables (``n`` are targets in units of 1/N)."""
 
     target1: NDArray[np.float64]  # (D,)
-    target2: NDArray[np.float64]  # (D, D) symmetric, zero diagonal; empty for order 1
-    target3: NDArray[np.integer]  # (D, D, D), rows [i < j, :] used; empty below order 3
+    target2: NDArray[np.integer]  # (D, D) symmetric, zero diagonal
+    target3: NDArray[np.integer]  # (D, D, D) symmetric, zero where two agree; empty below order 3
+    rest: NDArray[np.float64]  # (D,) row sums of target2 for +-1, else zero
     debt1: NDArray[np.float64]  # (D,) N c_i - w0_i; twice the count for +-1
-    debt2: NDArray[np.float64]  # (D, D) N c_ij - w0_ij, its diagonal unused; 4 N c_ij for +-1
-    count3: NDArray[np.integer]  # (D, D, D) as target3
+    debt2: NDArray[np.integer]  # (D, D) N c_ij - w0_ij, its diagonal unused; 4 N c_ij for +-1
+    count3: NDArray[np.integer]  # (D, D, D), rows [i < j, :] used
     lift: NDArray[np.float64]  # (D,) 2 N c_i for +-1, else zero
     field: NDArray[np.float64]  # (D,) d score / d x_i in the current state
-    drift: NDArray[np.float64]  # (D,) d <n, phi> / d x_i in the current state
     sign: NDArray[np.float64]  # (D,) +1 where off, -1 where on: a flip gains sign * field
     on: NDArray[np.int8]  # (D,) the state
     active: NDArray[np.intp]  # (D,) variables that are on, in no order
     place: NDArray[np.intp]  # (D,) where a variable stands in ``active``
     pool: NDArray[np.int32]  # (P, D) variables that are on in states to restart from
     pool_size: NDArray[np.intp]  # (P,)
-    scratch: NDArray[np.integer]  # (2, D) sums of rows of target3 and count3
-    number: NDArray[np.float64]  # (7,) see CLOCK ... TOLERANCE
-    tally: NDArray[np.int64]  # (7,) see ACTIVE ... POOL
+    drift: NDArray[np.float64]  # (D,) scratch
+    pull3: NDArray[np.float64]  # (D,) d <n, phi> / d x_i from triples, in the current state
+    rows3: NDArray[np.int32]  # (2, D) scratch: sums of rows of target3 and count3
+    number: NDArray[np.float64]  # (6,) see CLOCK ... TOLERANCE
+    tally: NDArray[np.int64]  # (6,) see ACTIVE ... POOL
 
 
 @jit
-def _flip(herd: Herd, i: int, order: int, signed: bool) -> None:
-    """Flip variable i and bring score, pull, fields and drifts up to date."""
-    field, drift, number, tally = herd.field, herd.drift, herd.number, herd.tally
-    up = herd.on[i] == 0
-    step = 1.0 if up else -1.0
-    if signed:
-        step *= 2.0
-    own_field, own_drift = field[i], drift[i]
-    number[SCORE] += step * own_field
-    number[PULL] += step * own_drift
-    if not up:
-        last = herd.active[tally[ACTIVE] - 1]
-        herd.active[herd.place[i]] = last
-        herd.place[last] = herd.place[i]
-        tally[ACTIVE] -= 1
-    clock, total = number[CLOCK], number[TOTAL]
-    n = field.shape[0]
-    if order == 2:
-        target, debt = herd.target2[i], herd.debt2[i]
-        if signed:
-            lift = herd.lift
-            shift = lift[i] - clock * total
-            for j in range(n):
-                field[j] += step * (clock * target[j] - debt[j] + lift[j] + shift)
-                drift[j] += step * target[j]
-        else:
-            for j in range(n):
-                field[j] += step * (clock * target[j] - debt[j])
-                drift[j] += step * target[j]
-    elif order == 3:
-        gain, count = herd.scratch[0], herd.scratch[1]
-        gain[:] = 0
-        count[:] = 0
-        for a in range(tally[ACTIVE]):
-            m = herd.active[a]
-            low, high = min(i, m), max(i, m)
-            row, fired = herd.target3[low, high], herd.count3[low, high]
-            for j in range(n):
-                gain[j] += row[j]
-                count[j] += fired[j]
-        target, debt = herd.target2[i], herd.debt2[i]
-        for j in range(n):
-            moved = target[j] + gain[j]
-            field[j] += step * (clock * moved - debt[j] - total * count[j])
-            drift[j] += step * moved
-    field[i] = own_field
-    drift[i] = own_drift
-    if up:
-        herd.active[tally[ACTIVE]] = i
-        herd.place[i] = tally[ACTIVE]
-        tally[ACTIVE] += 1
-    herd.on[i] = 1 if up else 0
-    herd.sign[i] = -herd.sign[i]
-    tally[FLIPS] += 1
-
-
-@jit
-def _next_gain(field: NDArray[np.float64], sign: NDArray[np.float64], start: int) -> int:
-    """First variable from ``start`` on whose flip raises the score, else D."""
-    n = field.shape[0]
+def _next_gain(
+    field: NDArray[np.float64], sign: NDArray[np.float64], start: int, stop: int
+) -> int:
+    """First variable in [start, stop) whose flip raises the score, else ``stop``."""
     i = start
-    while i + 8 <= n:
-        top = field[i] * sign[i]
-        for j in range(i + 1, i + 8):
-            top = max(top, field[j] * sign[j])
-        if top > 0.0:
+    while i + 8 <= stop:  # eight comparisons written out become vector operations
+        if (
+            (field[i] * sign[i] > 0.0)
+            | (field[i + 1] * sign[i + 1] > 0.0)
+            | (field[i + 2] * sign[i + 2] > 0.0)
+            | (field[i + 3] * sign[i + 3] > 0.0)
+            | (field[i + 4] * sign[i + 4] > 0.0)
+            | (field[i + 5] * sign[i + 5] > 0.0)
+            | (field[i + 6] * sign[i + 6] > 0.0)
+            | (field[i + 7] * sign[i + 7] > 0.0)
+        ):
             break
         i += 8
-    while i < n and field[i] * sign[i] <= 0.0:
+    while i < stop and field[i] * sign[i] <= 0.0:
         i += 1
     return i
 
 
 @jit
-def _ascend(herd: Herd, order: int, signed: bool, max_sweeps: int) -> None:
-    """Sweep over the variables until no flip raises the score."""
-    n = herd.field.shape[0]
-    sweeps = 0
-    improved = True
-    while improved and (max_sweeps == 0 or sweeps < max_sweeps):
-        improved = False
-        sweeps += 1
-        i = _next_gain(herd.field, herd.sign, 0)
-        while i < n:
-            _flip(herd, i, order, signed)
-            improved = True
-            i = _next_gain(herd.field, herd.sign, i + 1)
-    herd.tally[SWEEPS] += sweeps
+def _sum_rows(
+    table: NDArray[np.integer],  # (D, D, D), rows [i < j, :] used
+    partners: NDArray[np.intp],  # (k,)
+    i: int,
+    out: NDArray[np.int32],  # (D,), filled in place
+) -> None:
+    """Sum the rows (i, m) of a table over all partners m, four at a time."""
+    n, k = out.shape[0], partners.shape[0]
+    for j in range(n):
+        out[j] = 0
+    a = 0
+    while a + 4 <= k:
+        p, q, r, s = partners[a], partners[a + 1], partners[a + 2], partners[a + 3]
+        p0, p1, q0, q1 = min(i, p), max(i, p), min(i, q), max(i, q)
+        r0, r1, s0, s1 = min(i, r), max(i, r), min(i, s), max(i, s)
+        for j in range(n):
+            out[j] += table[p0, p1, j] + table[q0, q1, j] + table[r0, r1, j] + table[s0, s1, j]
+        a += 4
+    while a < k:
+        low, high = min(i, partners[a]), max(i, partners[a])
+        for j in range(n):
+            out[j] += table[low, high, j]
+        a += 1
 
 
 @jit
-def _best_of_pool(herd: Herd, order: int, signed: bool) -> tuple[int, float]:
+def _count_triples(
+    count3: NDArray[np.integer], on: NDArray[np.int8], active: NDArray[np.intp]
+) -> None:
+    """Add the active triples to the counts, as rows [i < j, :]."""
+    dense = 4 * active.shape[0] > on.shape[0]
+    for a in range(active.shape[0]):
+        for b in range(a):
+            low, high = min(active[a], active[b]), max(active[a], active[b])
+            if dense:
+                for j in range(on.shape[0]):
+                    count3[low, high, j] += on[j]
+            else:
+                for c in active:
+                    count3[low, high, c] += 1
+            count3[low, high, low] = 0
+            count3[low, high, high] = 0
+
+
+@jit
+def _best_of_pool(herd: Herd, clock: float, order: int, signed: bool) -> tuple[int, float]:
     """Row of the pool with the highest score, the first where several tie, and its score."""
-    n = herd.field.shape[0]
-    clock, total = herd.number[CLOCK], herd.number[TOTAL]
-    own = np.empty(n)
+    target2, target3 = herd.target2, herd.target3
+    debt2, count3, lift = herd.debt2, herd.count3, herd.lift
+    pool, pool_size, own = herd.pool, herd.pool_size, herd.drift
+    total = herd.number[TOTAL]
+    n = own.shape[0]
     base, pair = 0.0, 1.0
     for i in range(n):
         own[i] = clock * herd.target1[i] - herd.debt1[i]
@@ -144,142 +130,76 @@ def _best_of_pool(herd: Herd, order: int, signed: bool) -> tuple[int, float]:
         # with x = 2 s - 1 the score is base + sum_i own_i s_i + sum_ij 4 w_ij s_i s_j
         pair = 4.0
         for i in range(n):
-            own[i] += clock * total
-            base -= own[i]
-        single = own.copy()
-        for i in range(n):
+            single = own[i] + clock * total
             around = 0.0
             if order >= 2:
                 for j in range(n):
                     if j != i:
-                        around += (
-                            clock * (herd.target2[i, j] - total)
-                            - herd.debt2[i, j]
-                            + herd.lift[i]
-                            + herd.lift[j]
-                        )
-            base += 0.5 * around
-            own[i] = 2.0 * (single[i] - around)
+                        around += clock * (target2[i, j] - total) - debt2[i, j] + lift[i] + lift[j]
+            base += 0.5 * around - single
+            own[i] = 2.0 * (single - around)
     best, best_score = -1, 0.0
     for r in range(herd.tally[POOL]):
-        sites = herd.pool[r]
         score = base
-        for a in range(herd.pool_size[r]):
-            i = sites[a]
+        for a in range(pool_size[r]):
+            i = pool[r, a]
             score += own[i]
             if order >= 2:
                 for b in range(a):
-                    j = sites[b]
-                    w = clock * herd.target2[i, j] - herd.debt2[i, j]
+                    j = pool[r, b]
+                    w = clock * target2[i, j] - debt2[i, j]
                     if signed:
-                        w += herd.lift[i] + herd.lift[j] - clock * total
+                        w += lift[i] + lift[j] - clock * total
                     score += pair * w
                     if order == 3:
                         for c in range(b):
-                            m = sites[c]
-                            score += (
-                                clock * herd.target3[m, j, i] - total * herd.count3[m, j, i]
-                            )
+                            m = pool[r, c]
+                            score += clock * target3[m, j, i] - total * count3[m, j, i]
         if best < 0 or score > best_score:
             best, best_score = r, score
     return best, best_score
 
 
 @jit
-def _restart(herd: Herd, order: int, signed: bool, max_sweeps: int) -> None:
-    """Ascend again from the best state of the pool, if it scores higher than the current one."""
-    best, score = _best_of_pool(herd, order, signed)
-    if best < 0 or score <= herd.number[SCORE]:
-        return
-    n = herd.field.shape[0]
-    wanted = np.zeros(n, dtype=np.int8)
-    for a in range(herd.pool_size[best]):
-        wanted[herd.pool[best, a]] = 1
+def _jump(herd: Herd, r: int, clock: float, order: int, signed: bool) -> int:
+    """Take state r of the pool, sum its fields afresh and return how many variables are on."""
+    target2, debt2, lift, field = herd.target2, herd.debt2, herd.lift, herd.field
+    total = herd.number[TOTAL]
+    n, k = field.shape[0], herd.pool_size[r]
     for i in range(n):
-        if herd.on[i] != wanted[i]:
-            _flip(herd, i, order, signed)
-    _ascend(herd, order, signed, max_sweeps)
-    herd.tally[RESTARTS] += 1
-
-
-@jit
-def _remember(herd: Herd, n_steps: int) -> None:
-    """Put the state into the pool, over the oldest one when the pool is full."""
-    size = herd.pool.shape[0]
-    r = n_steps % size
-    k = 0
-    for i in range(herd.on.shape[0]):
-        if herd.on[i]:
-            herd.pool[r, k] = i
-            k += 1
-    herd.pool_size[r] = k
-    herd.tally[POOL] = min(size, herd.tally[POOL] + 1)
-
-
-@jit
-def _update(herd: Herd, order: int, signed: bool) -> None:
-    """Move the weights by target - features: counts of what fired, and the drift of fields."""
-    number, field, drift, sign = herd.number, herd.field, herd.drift, herd.sign
-    n, k, total = field.shape[0], float(herd.tally[ACTIVE]), number[TOTAL]
-    if signed:
-        norm2 = float(n)
-        drop = total
-        if order == 2:
-            norm2 += 0.5 * n * (n - 1)
-            drop = total * n
-    else:
-        norm2 = k
-        drop = total
-        if order >= 2:
-            norm2 += 0.5 * k * (k - 1.0)
-            drop += total * (k - 1.0)
-        if order == 3:
-            norm2 += k * (k - 1.0) * (k - 2.0) / 6.0
-            drop += total * 0.5 * (k - 1.0) * (k - 2.0)
-    number[SCORE] += number[PULL] - total * norm2
-    number[VALUE] += number[NORM2] - total * number[PULL]
-    number[CLOCK] += 1.0
-    low = -1.0 if signed else 0.0
-    for i in range(n):
-        # x = 1 where sign = -1, else low
-        field[i] += drift[i] - drop * (low * (1.0 + sign[i]) + (1.0 - sign[i])) * 0.5
-    fired = 4.0 * total if signed else total
-    for a in range(herd.tally[ACTIVE]):
-        i = herd.active[a]
-        herd.debt1[i] += 2.0 * total if signed else total
+        herd.on[i] = 0
+        herd.sign[i] = 1.0
+        field[i] = clock * herd.target1[i] - herd.debt1[i]
         if signed:
-            herd.lift[i] += 2.0 * total
-    if order < 2:
-        return
-    dense = 4 * herd.tally[ACTIVE] > n  # contiguous rows beat scattered cells
-    for a in range(herd.tally[ACTIVE]):
-        i = herd.active[a]
-        row = herd.debt2[i]
-        if dense:
+            field[i] += clock * total
+    for a in range(k):
+        i = herd.pool[r, a]
+        herd.on[i] = 1
+        herd.sign[i] = -1.0
+        herd.active[a] = i
+        herd.place[i] = a
+    if order >= 2:
+        for i in range(n):
+            if signed:
+                shift = lift[i] - clock * total
+                for j in range(n):
+                    if j != i:
+                        w = clock * target2[i, j] - debt2[i, j] + lift[j] + shift
+                        field[j] -= herd.sign[i] * w
+            elif herd.on[i]:
+                for j in range(n):
+                    if j != i:
+                        field[j] += clock * target2[i, j] - debt2[i, j]
+    if order == 3:
+        herd.pull3[:] = 0.0
+        gain, count = herd.rows3[0], herd.rows3[1]
+        for a in range(1, k):
+            _sum_rows(herd.target3, herd.active[:a], herd.active[a], gain)
+            _sum_rows(herd.count3, herd.active[:a], herd.active[a], count)
             for j in range(n):
-                row[j] += fired * 0.5 * (1.0 - sign[j])
-        else:
-            for b in range(herd.tally[ACTIVE]):
-                row[herd.active[b]] += fired
-        if order == 3:
-            for b in range(a):
-                m = herd.active[b]
-                low_site, high_site = min(i, m), max(i, m)
-                count = herd.count3[low_site, high_site]
-                if dense:
-                    for j in range(n):
-                        count[j] += herd.on[j]
-                else:
-                    for c in range(herd.tally[ACTIVE]):
-                        count[herd.active[c]] += 1
-                count[low_site] = 0
-                count[high_site] = 0
-
-
-@jit
-def _fails(number: NDArray[np.float64]) -> bool:
-    """Whether the PCT inequality <w, phi> >= <w, n> / N fails."""
-    return number[TOTAL] * number[SCORE] - number[VALUE] < -number[TOLERANCE]
+                field[j] += clock * gain[j] - total * count[j]
+                herd.pull3[j] += gain[j]
+    return k
 
 
 @jit
@@ -292,17 +212,148 @@ def herd_binary(
     remember: bool,  # whether the pool holds visited states
 ) -> None:
     """Run ``len(states)`` steps."""
+    target1, target2, target3, rest = herd.target1, herd.target2, herd.target3, herd.rest
+    debt1, debt2, count3, lift = herd.debt1, herd.debt2, herd.count3, herd.lift
+    field, sign, on, active, place = herd.field, herd.sign, herd.on, herd.active, herd.place
+    pool, pool_size, drift, pull3 = herd.pool, herd.pool_size, herd.drift, herd.pull3
+    gain, count = herd.rows3[0], herd.rows3[1]
     number, tally = herd.number, herd.tally
+    clock, score, value, total = number[CLOCK], number[SCORE], number[VALUE], number[TOTAL]
+    norm2, tolerance = number[NORM2], number[TOLERANCE]
+    n, k = field.shape[0], tally[ACTIVE]
+    flips = tally[FLIPS]
+    unit = 2.0 if signed else 1.0
+    fired = int(4 * total if signed else total)
     for t in range(states.shape[0]):
-        _ascend(herd, order, signed, max_sweeps)
-        if _fails(number):
-            if tally[POOL] > 0:
-                _restart(herd, order, signed, max_sweeps)
-            if _fails(number):
-                tally[VIOLATIONS] += 1
+        restarted = False
+        while True:
+            sweeps, last = 0, n  # what lies beyond the last flip was found settled
+            i = _next_gain(field, sign, 0, last)
+            while i < last:
+                while i < n:
+                    last = i
+                    own = field[i]
+                    score += unit * sign[i] * own
+                    if on[i]:
+                        k -= 1
+                        moved = active[k]
+                        active[place[i]] = moved
+                        place[moved] = place[i]
+                    if order >= 2:
+                        if signed:
+                            turn = 2.0 * sign[i]
+                            shift = lift[i] - clock * total
+                            for j in range(n):
+                                w = clock * target2[i, j] - debt2[i, j] + lift[j] + shift
+                                field[j] += turn * w
+                        elif on[i]:
+                            for j in range(n):
+                                field[j] -= clock * target2[i, j] - debt2[i, j]
+                        else:
+                            for j in range(n):
+                                field[j] += clock * target2[i, j] - debt2[i, j]
+                    if order == 3:
+                        _sum_rows(target3, active[:k], i, gain)
+                        _sum_rows(count3, active[:k], i, count)
+                        for j in range(n):
+                            field[j] += sign[i] * (clock * gain[j] - total * count[j])
+                            pull3[j] += sign[i] * gain[j]
+                    field[i] = own
+                    sign[i] = -sign[i]
+                    if on[i]:
+                        on[i] = 0
+                    else:
+                        on[i] = 1
+                        active[k] = i
+                        place[i] = k
+                        k += 1
+                    flips += 1
+                    i = _next_gain(field, sign, i + 1, n)
+                sweeps += 1
+                if sweeps == max_sweeps:
+                    break
+                i = _next_gain(field, sign, 0, last)
+            if total * score - value >= -tolerance:
+                break
+            if not restarted and tally[POOL] > 0:
+                best, best_score = _best_of_pool(herd, clock, order, signed)
+                if best_score > score:
+                    k = _jump(herd, best, clock, order, signed)
+                    score = best_score
+                    restarted = True
+                    tally[RESTARTS] += 1
+                    continue
+            tally[VIOLATIONS] += 1
+            break
         if remember:
-            _remember(herd, tally[STEPS])
-        for i in range(states.shape[1]):
-            states[t, i] = herd.on[i]
-        _update(herd, order, signed)
+            r = tally[STEPS] % pool.shape[0]
+            size = 0
+            for i in range(n):
+                if on[i]:
+                    pool[r, size] = i
+                    size += 1
+            pool_size[r] = size
+            tally[POOL] = min(pool.shape[0], tally[POOL] + 1)
+        for i in range(n):
+            states[t, i] = on[i]
+        # drift of the fields, d <n, phi> / d x, and with it the pull <n, phi>
+        for j in range(n):
+            drift[j] = target1[j]
+        if order >= 2:
+            for a in range(k):
+                i = active[a]
+                for j in range(n):
+                    drift[j] += target2[i, j]
+            if signed:
+                for j in range(n):
+                    drift[j] = 2.0 * drift[j] - target1[j] - rest[j]
+        pull, features, drop = 0.0, float(k), total
+        if signed:
+            features = float(n)
+            if order == 2:
+                features += 0.5 * n * (n - 1)
+                drop = total * n
+            for j in range(n):
+                pull -= 0.5 * sign[j] * (drift[j] + target1[j])
+                field[j] += drift[j] + drop * sign[j]
+        else:
+            for a in range(k):
+                pull += 0.5 * (drift[active[a]] + target1[active[a]])
+            if order >= 2:
+                features += 0.5 * k * (k - 1)
+                drop = total * k
+            if order == 3:
+                features += k * (k - 1) * (k - 2) / 6.0
+                drop += 0.5 * total * (k - 1) * (k - 2)
+                triple = 0.0
+                for a in range(k):
+                    triple += pull3[active[a]]
+                pull += triple / 3.0
+                for j in range(n):
+                    drift[j] += pull3[j]
+            for j in range(n):
+                field[j] += drift[j] - drop * on[j]
+        # the weights move: by n through the clock, by -N phi through the counts
+        score += pull - total * features
+        value += norm2 - total * pull
+        clock += 1.0
+        for a in range(k):
+            debt1[active[a]] += unit * total
+        if signed:
+            for a in range(k):
+                lift[active[a]] += 2.0 * total
+        if order >= 2:
+            dense = 4 * k > n  # contiguous rows beat scattered cells
+            for a in range(k):
+                i = active[a]
+                if dense:
+                    for j in range(n):
+                        debt2[i, j] += fired * on[j]
+                else:
+                    for b in range(k):
+                        debt2[i, active[b]] += fired
+        if order == 3:
+            _count_triples(count3, on, active[:k])
         tally[STEPS] += 1
+    number[CLOCK], number[SCORE], number[VALUE] = clock, score, value
+    tally[ACTIVE], tally[FLIPS] = k, flips

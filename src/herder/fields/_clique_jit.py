@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from herder._numba import jit
 
-CLOCK, TOTAL, STEPS, FLIPS, SWEEPS, RESTARTS, VIOLATIONS, POOL = range(8)
+CLOCK, TOTAL, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL = range(7)
 VALUE, NORM2, TOLERANCE = range(3)
 
 
@@ -37,7 +37,7 @@ class Herd(NamedTuple):
     cell: NDArray[np.intp]  # (C,) cell of each clique in the state
     scores: NDArray[np.int64]  # (largest alphabet,) scratch
     pool: NDArray[np.int16]  # (P, D) states to restart from
-    tally: NDArray[np.int64]  # (8,) see CLOCK ... POOL
+    tally: NDArray[np.int64]  # (7,) see CLOCK ... POOL
     number: NDArray[np.float64]  # (3,) see VALUE ... TOLERANCE
 
 
@@ -96,7 +96,6 @@ def _ascend(herd: Herd, max_sweeps: int) -> None:
                         break
                 _move(herd, i, new)
                 improved = True
-    herd.tally[SWEEPS] += sweeps
 
 
 @jit

@@ -23,6 +23,12 @@ MAX_TRIPLE_VARIABLES = 645
 #: D^2 tables of float64 up to this many variables (two of 2 GiB).
 MAX_PAIR_VARIABLES = 16_384
 
+#: Steps of the compiled loop at a time: sums are taken afresh in between.
+MAX_STEPS = 2**16
+
+#: Counts are int32 while that leaves room for this many steps, else int64.
+MIN_STEPS = 2**10
+
 
 def serves(features: CliqueFeatures, complete: bool, start_is_zero: bool) -> bool:
     """Whether the fast loop can run these features: all cliques of binary columns."""
@@ -75,6 +81,7 @@ class BinaryHerd:
         self.remember = pool.visited
         # The loop scans 0, 1, 2, ...: variables are renumbered so that this is ``scan``.
         self._scan, self._back = scan, np.argsort(scan)
+        self._plain = bool((scan == np.arange(len(scan))).all())
         self._index = _index_of_cliques(features.n_variables, self.order)
         self.total = features.units.total
         width = features.n_variables
@@ -84,43 +91,46 @@ class BinaryHerd:
         count3 = clock * target[2] - weight[2]
         if self.order == 3 and (count3 % self.total).any():
             raise ValueError("weights of triples must be t * target minus whole counts")
-        wide = self.total * width >= 2**31
-        whole = np.int64 if wide else np.int32
-        pair = np.zeros((width, width)) if self.order < 2 else target[1].astype(np.float64)
+        whole = np.int32 if self.total < 2**31 else np.int64
+        narrow = np.int16 if self.total <= 2**14 else np.int32
         on = np.ascontiguousarray(state[scan], dtype=np.int8)
         active = np.zeros(width, dtype=np.intp)
         place = np.zeros(width, dtype=np.intp)
         chosen = np.flatnonzero(on)
         active[: len(chosen)] = chosen
         place[chosen] = np.arange(len(chosen))
-        number = np.zeros(7)
+        number = np.zeros(6)
         number[_jit.CLOCK] = clock
         number[_jit.TOTAL] = self.total
         number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
         number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
         shift = clock if not self.signed else 0
+        largest = int(np.abs(shift * target[1] - weight[1]).max(initial=0))
+        kind = np.int32 if largest < 2**30 and self.total < 2**20 else np.int64
         rows, sizes = pool.as_lists(self._back)
-        tally = np.zeros(7, dtype=np.int64)
+        tally = np.zeros(6, dtype=np.int64)
         tally[_jit.ACTIVE] = len(chosen)
         tally[_jit.STEPS] = t
         tally[_jit.POOL] = len(pool.rows)
         self._herd = _jit.Herd(
             target1=target[0].astype(np.float64),
-            target2=pair,
-            target3=target[2].astype(whole),
+            target2=target[1].astype(whole),
+            target3=target[2].astype(narrow),
+            rest=target[1].sum(axis=0) * float(self.signed),
             debt1=(shift * target[0] - weight[0]).astype(np.float64),
-            debt2=(shift * target[1] - weight[1]).astype(np.float64),
-            count3=(count3 // self.total).astype(whole),
+            debt2=(shift * target[1] - weight[1]).astype(kind),
+            count3=(count3 // self.total).astype(narrow),
             lift=np.zeros(width),
             field=np.zeros(width),
-            drift=np.zeros(width),
             sign=1.0 - 2.0 * on,
             on=on,
             active=active,
             place=place,
             pool=rows,
             pool_size=sizes,
-            scratch=np.zeros((2, width), dtype=whole),
+            drift=np.zeros(width),
+            pull3=np.zeros(width),
+            rows3=np.zeros((2, width), dtype=np.int32),
             number=number,
             tally=tally,
         )
@@ -129,15 +139,44 @@ class BinaryHerd:
 
     def run(self, states: NDArray[Any]) -> None:
         """Go on for ``len(states)`` steps and fill ``states``."""
-        out = states if self._scan_is_plain and states.dtype == np.int8 else None
-        work = np.empty(states.shape, dtype=np.int8) if out is None else out
-        _jit.herd_binary(
-            self._herd, work, self.order, self.signed, self.max_sweeps, self.remember
-        )
-        if out is None:
-            states[:] = work[:, self._back]
-        self._rebase()
-        self._refresh()
+        start = 0
+        while start < len(states):
+            stop = min(start + self._make_room(), len(states))
+            part = states[start:stop]
+            direct = self._plain and states.dtype == np.int8
+            work = part if direct else np.empty(part.shape, dtype=np.int8)
+            _jit.herd_binary(
+                self._herd, work, self.order, self.signed, self.max_sweeps, self.remember
+            )
+            if not direct:
+                part[:] = work[:, self._back]
+            start = stop
+
+    def _make_room(self) -> int:
+        """Fold the clock away so that no count overflows; return how many steps may follow."""
+        herd = self._herd
+        clock = int(herd.number[_jit.CLOCK])
+        fired = (4 if self.signed else 1) * self.total
+        if self.order == 3:
+            # t n - N c is the same with t - N and c - n in place of t and c
+            turns = clock // self.total
+            herd.count3[:] -= (turns * herd.target3).astype(herd.count3.dtype)
+            herd.debt1[:] -= turns * self.total * herd.target1
+            herd.debt2[:] -= (turns * self.total) * herd.target2.astype(np.int64)
+            herd.number[_jit.CLOCK] = clock - turns * self.total
+            kind = np.iinfo(herd.count3.dtype)
+            room = int(kind.max) - int(np.abs(herd.count3).max(initial=0))
+        else:
+            level = self._dense(self.weights)
+            herd.debt1[:], herd.debt2[:] = -level[0], -level[1]
+            herd.lift[:] = 0.0
+            herd.number[_jit.CLOCK] = 0.0
+            room = MAX_STEPS
+        largest = int(np.abs(herd.debt2).max(initial=0))
+        if herd.debt2.dtype == np.int32 and (2**31 - 1 - largest) // fired < MIN_STEPS:
+            self._herd = herd = herd._replace(debt2=herd.debt2.astype(np.int64))
+        kind = np.iinfo(herd.debt2.dtype)
+        return min(MAX_STEPS, room, (int(kind.max) - largest) // fired)
 
     @property
     def state(self) -> NDArray[np.int8]:
@@ -164,7 +203,7 @@ class BinaryHerd:
 
     @property
     def tally(self) -> Tally:
-        """Flips, sweeps, restarts and violations so far."""
+        """Flips, restarts and violations so far."""
         counts = self._herd.tally
         return Tally(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
 
@@ -176,10 +215,6 @@ class BinaryHerd:
         for r in range(len(rows)):
             rows[r, self._scan[herd.pool[r, : herd.pool_size[r]]]] = 1
         return rows
-
-    @property
-    def _scan_is_plain(self) -> bool:
-        return bool((self._scan == np.arange(len(self._scan))).all())
 
     def _dense(self, flat: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Spread one number per clique over symmetric arrays of orders 1, 2 and 3."""
@@ -196,42 +231,20 @@ class BinaryHerd:
         return dense
 
     def _refresh(self) -> None:
-        """Compute score, value, fields and drifts afresh (exact, and kills rounding if any)."""
-        herd, weights, state = self._herd, self.weights, self.state
-        phi = self._features.features(state)
-        number = herd.number
-        number[_jit.SCORE] = float(np.dot(weights.astype(float), phi))
-        number[_jit.VALUE] = float(np.dot(weights.astype(float), self._features.target))
-        number[_jit.PULL] = float(np.dot(self._features.target.astype(float), phi))
+        """Compute score, value and fields from the weights."""
+        herd, weights = self._herd, self.weights
+        level = self._dense(weights)
+        phi = self._features.features(self.state)
+        herd.number[_jit.SCORE] = float(np.dot(weights.astype(float), phi))
+        herd.number[_jit.VALUE] = float(np.dot(weights.astype(float), self._features.target))
         x = herd.on * 2.0 - 1.0 if self.signed else herd.on.astype(float)
-        for out, flat in ((herd.field, weights), (herd.drift, self._features.target)):
-            level = self._dense(flat)
-            out[:] = level[0]
-            if self.order >= 2:
-                out += level[1] @ x
-            if self.order == 3:
-                on = np.flatnonzero(herd.on)
-                block = level[2][:, on][:, :, on]
-                out += 0.5 * block.sum(axis=(1, 2))
-
-    def _rebase(self) -> None:
-        """Fold whole multiples of N steps out of the clock, so that it never grows large."""
-        herd = self._herd
-        clock = int(herd.number[_jit.CLOCK])
-        if self.signed or self.order < 3:
-            if clock * self.total > 2**50:
-                level = self._dense(self.weights)
-                herd.debt1[:], herd.debt2[:] = -level[0], -level[1]
-                herd.lift[:] = 0.0
-                herd.number[_jit.CLOCK] = 0.0
-            return
-        turns = clock // self.total
-        if turns:
-            # t n - N c is the same with t - N and c - n in place of t and c
-            herd.count3[:] -= (turns * herd.target3).astype(herd.count3.dtype)
-            herd.debt1[:] -= turns * self.total * herd.target1
-            herd.debt2[:] -= turns * self.total * herd.target2
-            herd.number[_jit.CLOCK] = clock - turns * self.total
+        herd.field[:] = level[0]
+        if self.order >= 2:
+            herd.field[:] += level[1] @ x
+        if self.order == 3:
+            on = np.flatnonzero(herd.on)
+            herd.field[:] += 0.5 * level[2][:, on][:, :, on].sum(axis=(1, 2))
+            herd.pull3[:] = 0.5 * herd.target3[:, on][:, :, on].sum(axis=(1, 2), dtype=float)
 
 
 def _index_of_cliques(width: int, order: int) -> list[NDArray[np.intp]]:

@@ -59,7 +59,7 @@ class CliqueHerd:
         site_clique = np.concatenate(features.site_cliques).astype(np.intp)
         site = np.repeat(np.arange(features.n_variables), np.diff(starts))
         own = layout.members[site_clique] == site[:, None]
-        tally = np.zeros(8, dtype=np.int64)
+        tally = np.zeros(7, dtype=np.int64)
         tally[_jit.TOTAL] = features.units.total
         tally[_jit.STEPS] = t
         tally[_jit.POOL] = len(pool.rows)
@@ -113,7 +113,7 @@ class CliqueHerd:
 
     @property
     def tally(self) -> Tally:
-        """Flips, sweeps, restarts and violations so far."""
+        """Flips, restarts and violations so far."""
         counts = self._herd.tally
         return Tally(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
 

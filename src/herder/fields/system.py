@@ -28,10 +28,9 @@ PCT_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a run cost: flips, sweeps, restarts, and PCT violations that remained."""
+    """What a run cost: flips, restarts, and PCT violations that remained."""
 
     flips: int = 0
-    sweeps: int = 0
     restarts: int = 0
     violations: int = 0
 
@@ -39,7 +38,6 @@ class Tally:
         """Count what came after ``other``."""
         return Tally(
             self.flips - other.flips,
-            self.sweeps - other.sweeps,
             self.restarts - other.restarts,
             self.violations - other.violations,
         )
