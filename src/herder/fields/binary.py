@@ -83,6 +83,7 @@ class BinaryHerd:
         self._scan, self._back = scan, np.argsort(scan)
         self._plain = bool((scan == np.arange(len(scan))).all())
         self._index = _index_of_cliques(features.n_variables, self.order)
+        self._sorted = [tuple(np.sort(self._back[axes], axis=0)) for axes in self._index]
         self.total = features.units.total
         width = features.n_variables
         target = self._dense(features.target)
@@ -196,9 +197,7 @@ class BinaryHerd:
         levels: list[NDArray[Any]] = [single, pair, herd.target3]
         if self.order == 3:
             levels[2] = int(clock) * herd.target3.astype(np.int64) - self.total * herd.count3
-        flat = [
-            levels[len(axes) - 1][tuple(np.sort(self._back[axes], axis=0))] for axes in self._index
-        ]
+        flat = [level[axes] for level, axes in zip(levels, self._sorted, strict=False)]
         return np.rint(np.concatenate(flat)).astype(np.int64)
 
     @property

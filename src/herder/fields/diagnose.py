@@ -1,0 +1,200 @@
+"""What a moment herd reached, and whether to trust it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.core.diagnostics import Diagnosis, explain_growth, fit_rate, growth
+from herder.fields.live import MomentHerd, Trace
+from herder.maximise.coordinate import ascend
+from herder.maximise.exhaustive import best_state, n_states
+from herder.models.variables import Codes
+
+__all__ = ["MomentDiagnostics", "RowIndex", "diagnose"]
+
+#: Spaces up to this many states are searched exhaustively to tell why weights grow.
+EXHAUSTIVE_STATES = 2**16
+
+#: Rows hashed at a time.
+BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class MomentDiagnostics:
+    """Moment error, rate, weight norm, restarts and verdict of a run.
+
+    Parameters
+    ----------
+    n_steps : int
+        States counted.
+    exact : bool
+        Whether the moments were herded as the counts they are; else they were rounded to
+        multiples of ``1 / total``.
+    total : int
+        The unit: N for counts, 2^24 otherwise.
+    moment_error : float
+        Largest difference between a moment and its average over the states.
+    moment_error_rms : float
+        Root mean square of the differences.
+    worst : tuple of str
+        Columns of the worst moment.
+    rate : float
+        Fitted exponent of the moment error over the last half of the doublings; near -1 when
+        all is well.
+    trace : Trace
+        Error and weight norm at doubling step counts.
+    restarts : int
+        Searches that had to start again.
+    violations : int
+        Steps that broke the PCT inequality all the same.
+    growth : Diagnosis
+        Whether the weights stay bounded, and if not, why.
+    distance : float
+        Euclidean distance between the moments and their averages, the distance to the
+        nearest consistent moments when ``growth`` says that they contradict each other.
+    copied : float or None
+        Share of the states that equal a data row.
+    twins : float or None
+        Share of the data rows that equal another data row: what chance gives.
+    """
+
+    n_steps: int
+    exact: bool
+    total: int
+    moment_error: float
+    moment_error_rms: float
+    worst: tuple[str, ...]
+    rate: float
+    trace: Trace
+    restarts: int
+    violations: int
+    growth: Diagnosis
+    distance: float
+    copied: float | None = None
+    twins: float | None = None
+
+    def __str__(self) -> str:
+        """Give a summary of a few lines."""
+        unit = f"counts of {self.total} rows" if self.exact else f"rounded to 1/{self.total}"
+        lines = [
+            f"{self.n_steps} states; moments: {unit}",
+            f"moment error: at most {self.moment_error:.2e} ({', '.join(self.worst)}), "
+            f"falling like t^{self.rate:.2f}",
+            f"searches started again: {self.restarts}; PCT violations: {self.violations}",
+            f"weights: {self.growth.verdict} ({self.growth.reason})",
+        ]
+        if self.growth.verdict != "bounded":
+            lines.append(f"distance from the given moments: {self.distance:.2e}")
+        if self.copied is not None:
+            lines.append(
+                f"states that equal a data row: {self.copied:.2%} "
+                f"(data rows that equal another one: {self.twins:.2%})"
+            )
+        return "\n".join(lines)
+
+
+def diagnose(
+    live: MomentHerd,
+    samples: NDArray[np.integer] | None,
+    *,
+    index: "RowIndex | None" = None,
+) -> MomentDiagnostics:
+    """Sum up the counted steps of a live herd."""
+    trace = live.trace
+    errors = live.errors()
+    features = live.features
+    at = int(np.argmax(np.abs(errors)))
+    cell = int(np.argmax(features.feature == at))
+    clique = int(np.searchsorted(features.layout.offsets, cell, side="right")) - 1
+    late = trace.t >= max(np.sqrt(trace.t[-1]), 1) if len(trace.t) else trace.t > 0
+    usable = late & (trace.error > 0)
+    rate = fit_rate(trace.t[usable], trace.error[usable]).slope if usable.sum() > 1 else np.nan
+    tally = live.tally
+    copied = None if index is None or samples is None else index.share(samples)
+    return MomentDiagnostics(
+        n_steps=live.n_counted,
+        exact=features.units.exact,
+        total=features.units.total,
+        moment_error=float(np.abs(errors[at])),
+        moment_error_rms=float(np.sqrt(np.mean(errors**2))),
+        worst=tuple(live.moments.names[i] for i in live.moments.cliques[clique]),
+        rate=float(rate),
+        trace=trace,
+        restarts=tally.restarts,
+        violations=tally.violations,
+        growth=_explain(live, trace),
+        distance=float(np.linalg.norm(errors)),
+        copied=copied,
+        twins=None if index is None else index.twins,
+    )
+
+
+def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
+    if len(trace.t) < 3:
+        return Diagnosis("undecided", "too few steps to tell")
+    found = growth(trace.t, trace.norm)
+    if not found.linear:
+        return Diagnosis("bounded", f"the weight norm grows like t^{found.exponent:.2f}")
+    features, position = live.features, live.position
+    weights, total = position.weights, features.units.total
+    state = ascend(features, weights, position.state)
+    exact = None
+    if n_states(features) <= EXHAUSTIVE_STATES:
+        exact = total * features.features(best_state(features, weights))
+    return explain_growth(
+        found,
+        weights,
+        features.target,
+        total * features.features(state),
+        exact=exact,
+        from_data=live.moments.from_rows,
+    )
+
+
+@dataclass(frozen=True)
+class RowIndex:
+    """Hashes of all data rows, to tell which samples copy one.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64
+        Distinct hashes, sorted.
+    twins : float
+        Share of rows that equal another row.
+    """
+
+    hashes: NDArray[np.uint64]
+    twins: float
+
+    @classmethod
+    def of(cls, codes: Codes) -> "RowIndex":
+        """Hash every row of a table."""
+        n_rows = codes.rows.shape[0]
+        parts = [
+            row_hashes(codes.dense(slice(start, start + BLOCK))) for start in range(0, n_rows, BLOCK)
+        ]
+        hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
+        return cls(hashes, float(counts[counts > 1].sum() / n_rows))
+
+    def share(self, samples: NDArray[np.integer]) -> float:
+        """Share of ``samples`` that equal a data row."""
+        hashes = row_hashes(samples)
+        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return float((self.hashes[place] == hashes).mean())
+
+
+def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """64-bit hash of each row: the sum of one fixed number per column and value."""
+    total = np.zeros(len(codes), dtype=np.uint64)
+    for j in range(codes.shape[1]):
+        total += _mix(codes[:, j].astype(np.uint64) + np.uint64((j + 1) << 16))
+    return total
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Splitmix64: every bit of the input changes half of the output."""
+    x = x * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,278 @@
+r"""A live moment herd: it advances, and it knows its weights, its trace and its position.
+
+Herding moments is the loop of [welling2009]_, equations 8 and 9,
+
+.. math:: s_t = \arg\max_x \langle w, \phi(x) \rangle, \qquad
+          w \leftarrow w + \bar\phi - \phi(s_t),
+
+with coordinate ascent from the last state in place of the argmax (section 5 there). The
+average of :math:`\phi(s_t)` over T steps misses the target by :math:`(w_T - w_0) / T`, so the
+weights tell the moment error exactly, and bounded weights mean an error of order 1/T.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import non_negative_int, one_of
+from herder.fields.binary import BinaryHerd, serves
+from herder.fields.clique import CliqueHerd
+from herder.fields.system import Pool, Tally
+from herder.models.features import CliqueFeatures
+from herder.models.moments import Moments
+from herder.models.variables import code_dtype
+
+__all__ = ["RESTARTS", "MomentHerd", "Position", "Trace"]
+
+RESTARTS = ("auto", "rows", "visited", "none")
+
+#: Visited states that are kept to restart from.
+MEMORY = 128
+
+#: Per-feature rates are integers in units of 1 / RATE_UNITS, so that weights stay integers.
+RATE_UNITS = 1024
+
+#: Steps between two looks at the clock, the keyboard and the progress bar.
+STRIDE = 65_536
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a herd stands; all that is needed to go on.
+
+    Parameters
+    ----------
+    t : int
+        Steps done.
+    weights : ndarray of int64
+        Weights after them, in units of 1/N.
+    state : ndarray
+        The last state, as codes.
+    visited : ndarray of shape (n, n_variables)
+        States that a restart may begin from.
+    """
+
+    t: int
+    weights: NDArray[np.int64]
+    state: NDArray[np.integer]
+    visited: NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The course of a run at doubling step counts.
+
+    Parameters
+    ----------
+    t : ndarray of intp
+        Steps since the start of the count (after burn-in).
+    error : ndarray of float64
+        Largest moment error among all features after t steps.
+    rms : ndarray of float64
+        Root mean square of the moment errors.
+    norm : ndarray of float64
+        Euclidean norm of the weights.
+    """
+
+    t: NDArray[np.intp]
+    error: NDArray[np.float64]
+    rms: NDArray[np.float64]
+    norm: NDArray[np.float64]
+
+
+class MomentHerd:
+    """A herd that matches moments; `advance` gives the next states.
+
+    Parameters
+    ----------
+    moments : Moments
+        What to match.
+    encoding : {"auto", "01", "+-1", "indicator"}, default "auto"
+        Features (see `CliqueFeatures`).
+    restarts : {"auto", "rows", "visited", "none"}, default "auto"
+        Where an ascent starts again when it breaks the PCT inequality: at data rows, at
+        states visited before, or not at all; "auto" takes rows where there are some.
+    rows : ndarray of shape (n, n_variables), optional
+        Distinct data rows, as codes.
+    scan : array-like of int, optional
+        The order in which the ascent visits the variables.
+    rates : array-like of shape (n_features,), optional
+        Positive rate of each feature, rounded to 1/1024; only their ratios matter.
+    start_weights : array-like of int of shape (n_features,), optional
+        First weights, in units of 1/N.
+    max_sweeps : int, default 0
+        Limit on the sweeps of one ascent; 0 goes on until nothing improves.
+    resume : Position, optional
+        Go on from there: n then m steps equal n + m steps.
+    """
+
+    def __init__(
+        self,
+        moments: Moments,
+        *,
+        encoding: str = "auto",
+        restarts: str = "auto",
+        rows: NDArray[np.integer] | None = None,
+        scan: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
+        start_weights: ArrayLike | None = None,
+        max_sweeps: int = 0,
+        resume: Position | None = None,
+    ) -> None:
+        self.moments = moments
+        self.features = CliqueFeatures.of(moments, encoding)
+        self.restarts = _restarts(restarts, rows)
+        self.rates = _as_rates(rates, self.features.n_features)
+        start = self._start(start_weights)
+        position = resume or Position(
+            0, start, np.zeros(moments.n_variables, dtype=np.int16), np.zeros((0, 0))
+        )
+        if position.weights.shape != start.shape:
+            raise ValueError(
+                f"resume must come from {len(start)} features, got {len(position.weights)}"
+            )
+        settings: dict[str, Any] = {
+            "t": position.t,
+            "pool": self._pool(rows, position.visited),
+            "scan": _as_scan(scan, moments.n_variables),
+            "max_sweeps": non_negative_int(max_sweeps, "max_sweeps"),
+        }
+        plain_start = not start.any() and self.rates is None
+        if self.rates is None and serves(self.features, moments.is_complete, plain_start):
+            self._engine: BinaryHerd | CliqueHerd = BinaryHerd(
+                self.features, position.weights, position.state, **settings
+            )
+        else:
+            self._engine = CliqueHerd(
+                self.features, position.weights, position.state, rates=self.rates, **settings
+            )
+        self.t = position.t
+        self._dtype = code_dtype(moments.variables)
+        self.reset_count()
+
+    def reset_count(self) -> None:
+        """Begin to count here: the trace and the tally leave out all steps before."""
+        self._since = self.t
+        self._base = self._engine.weights
+        self._tally = self._engine.tally
+        self._points: list[tuple[int, float, float, float]] = []
+
+    def advance(
+        self, n_steps: int, *, on_progress: Callable[["MomentHerd"], None] | None = None
+    ) -> NDArray[np.integer]:
+        """Give the next ``n_steps`` states, as codes of shape (n_steps, n_variables)."""
+        states = np.empty((n_steps, self.moments.n_variables), dtype=self._dtype)
+        done = 0
+        while done < n_steps:
+            counted = self.t - self._since
+            to_point = (1 << counted.bit_length()) - counted  # up to the next power of two
+            stop = min(done + to_point, done + STRIDE, n_steps)
+            self._engine.run(states[done:stop])
+            self.t += stop - done
+            done = stop
+            counted = self.t - self._since
+            if counted & (counted - 1) == 0:
+                self._points.append(self._point())
+            if on_progress is not None:
+                on_progress(self)
+        return states
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Current weights, in units of 1/N (times 1024 with rates)."""
+        return self._engine.weights
+
+    @property
+    def position(self) -> Position:
+        """Where the herd stands, to go on from later."""
+        engine = self._engine
+        visited = engine.visited if self.restarts == "visited" else np.zeros((0, 0))
+        return Position(self.t, engine.weights, engine.state, visited)
+
+    @property
+    def n_counted(self) -> int:
+        """Steps since the count began."""
+        return self.t - self._since
+
+    @property
+    def tally(self) -> Tally:
+        """Flips, restarts and violations since the count began."""
+        return self._engine.tally - self._tally
+
+    @property
+    def trace(self) -> Trace:
+        """The course of the run since the count began, the present included."""
+        points = list(self._points)
+        if self.n_counted and (not points or points[-1][0] != self.n_counted):
+            points.append(self._point())
+        columns = np.array(points, dtype=float).reshape(-1, 4).T
+        return Trace(columns[0].astype(np.intp), columns[1], columns[2], columns[3])
+
+    def errors(self) -> NDArray[np.float64]:
+        """Target minus average of each feature over the counted steps."""
+        gap = (self._engine.weights - self._base).astype(float)
+        if self.rates is not None:
+            gap /= self.rates
+        return gap / (self.features.units.total * max(self.n_counted, 1))
+
+    def _point(self) -> tuple[int, float, float, float]:
+        errors = self.errors()
+        unit = self.features.units.total * (1 if self.rates is None else RATE_UNITS)
+        norm = float(np.linalg.norm(self._engine.weights.astype(float))) / unit
+        largest = float(np.abs(errors).max(initial=0.0))
+        return self.n_counted, largest, float(np.sqrt(np.mean(errors**2))), norm
+
+    def _start(self, start_weights: ArrayLike | None) -> NDArray[np.int64]:
+        if start_weights is None:
+            start = self.features.start_weights()
+            return start if self.rates is None else start * self.rates
+        start = np.asarray(start_weights)
+        if start.shape != (self.features.n_features,) or start.dtype.kind not in "iu":
+            raise ValueError(
+                f"start_weights must be {self.features.n_features} integers in units of "
+                f"1/{self.features.units.total}, got shape {start.shape} of {start.dtype}"
+            )
+        return start.astype(np.int64)
+
+    def _pool(self, rows: NDArray[np.integer] | None, visited: NDArray[np.integer]) -> Pool:
+        width = self.moments.n_variables
+        if self.restarts == "rows" and rows is not None:
+            return Pool(rows)
+        if self.restarts == "visited":
+            return Pool(visited.reshape(-1, width), visited=True, size=MEMORY)
+        return Pool(np.zeros((0, width), dtype=np.int16))
+
+
+def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
+    one_of(restarts, "restarts", RESTARTS)
+    if restarts == "auto":
+        return "visited" if rows is None else "rows"
+    if restarts == "rows" and rows is None:
+        raise ValueError(
+            "restarts must be 'auto', 'visited' or 'none' when no data rows are at hand, got 'rows'"
+        )
+    return restarts
+
+
+def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
+    if scan is None:
+        return np.arange(width)
+    order = np.asarray(scan)
+    if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(width)):
+        raise ValueError(f"scan must be a permutation of 0 ... {width - 1}, got {scan!r}")
+    return order.astype(np.intp)
+
+
+def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
+    if rates is None:
+        return None
+    values = np.asarray(rates, dtype=float)
+    if values.shape != (n_features,):
+        raise ValueError(f"rates must have shape ({n_features},), got {values.shape}")
+    units = np.rint(values * RATE_UNITS)
+    if not np.isfinite(values).all() or (units < 1).any() or (units > 2**20).any():
+        raise ValueError(f"rates must lie between 1/{RATE_UNITS} and 1024, got {values.min()}")
+    return units.astype(np.int64)

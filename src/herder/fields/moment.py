@@ -1,0 +1,317 @@
+r"""Moment herding: states whose averages match given moments, at rate 1/T.
+
+The function `moment_herd` runs the loop of `herder.fields.live.MomentHerd` and keeps the
+states; `MomentHerder` is its scikit-learn face, which takes tables and gives tables.
+
+Departures from [welling2009]_: ties keep the current value (there a neuron at zero falls
+silent); an ascent that breaks the inequality of the perceptron cycling theorem starts again
+from a data row or a visited state (there it goes on); counts are herded as integers.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from herder._validation import non_negative_int, one_of, positive_int
+from herder.fields.diagnose import MomentDiagnostics, RowIndex, diagnose
+from herder.fields.live import MomentHerd, Position
+from herder.models.moments import Moments
+from herder.models.tables import Form, read_form
+from herder.models.variables import Codes, Variable, encode
+
+__all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
+
+#: Distinct data rows that restarts may begin from; of larger tables evenly spaced ones.
+MAX_RESTART_ROWS = 16_384
+
+#: States decoded at a time by a stream.
+STREAM_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class MomentHerding:
+    """States of a moment herd, in order.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_steps, n_variables)
+        The states, as codes.
+    variables : tuple of Variable
+        What the codes stand for.
+    position : Position
+        Where the herd stands, to go on from with ``resume=``.
+    diagnostics : MomentDiagnostics
+        Moment error, rate, weight norm, restarts and verdict of these steps.
+    """
+
+    samples: NDArray[np.integer]
+    variables: tuple[Variable, ...]
+    position: Position
+    diagnostics: MomentDiagnostics
+
+
+def moment_herd(
+    moments: Moments,
+    n_steps: int,
+    *,
+    resume: MomentHerding | Position | None = None,
+    **settings: Any,
+) -> MomentHerding:
+    """Herd moments for ``n_steps`` steps.
+
+    Parameters
+    ----------
+    moments : Moments
+        What the states shall match.
+    n_steps : int
+        Number of states.
+    resume : MomentHerding or Position, optional
+        Go on from an earlier result on the same moments: n then m steps equal n + m steps.
+    **settings
+        ``encoding``, ``restarts``, ``rows``, ``scan``, ``rates``, ``start_weights``,
+        ``max_sweeps``: see `herder.fields.live.MomentHerd`.
+
+    Examples
+    --------
+    >>> from herder import Moments, moment_herd
+    >>> herding = moment_herd(Moments.from_data([[0, 1], [1, 1], [0, 0], [1, 1]]), 4)
+    >>> herding.samples.mean(axis=0)
+    array([0.5 , 0.75])
+    """
+    n_steps = positive_int(n_steps, "n_steps")
+    position = resume.position if isinstance(resume, MomentHerding) else resume
+    live = MomentHerd(moments, resume=position, **settings)
+    samples = live.advance(n_steps)
+    return MomentHerding(
+        samples, moments.variables, live.position, diagnose(live, samples)
+    )
+
+
+class MomentHerder(BaseEstimator):
+    """Turn a table, or only its pair or triple counts, into rows that match all the counts.
+
+    Parameters
+    ----------
+    order : int, default 2
+        Match all groups of up to this many columns.
+    cliques : list of lists of columns, optional
+        Match these groups instead, by position or name.
+    encoding : {"auto", "01", "+-1", "indicator"}, default "auto"
+        Features: 0/1 products for binary columns, whole tables where a column has more
+        than two values, unless told otherwise. The samples depend on it.
+    restarts : {"auto", "rows", "visited", "none"}, default "auto"
+        Where the search starts again when it fails the PCT inequality: at data rows (after
+        `fit`), at states visited before (after `fit_moments`), or not at all.
+    burn_in : int, default 0
+        First states to leave out.
+    scan : array-like of int, optional
+        The order in which the search visits the columns.
+    rates : array-like, optional
+        Rate of each feature; they weigh the moment errors.
+    max_sweeps : int, default 0
+        Limit on the sweeps of one search; 0 goes on until nothing improves.
+    missing : {"error", "category"}, default "error"
+        Whether missing values are refused or are a category of their own.
+    bins : int or mapping of column to int, optional
+        Cut numeric columns into quantile bins; the mean of each bin comes back.
+    contradictions : {"error", "nearest"}, default "error"
+        Whether moments that no table can have are refused, or herded to the nearest
+        consistent ones; ``diagnostics_.distance`` then says how far they were.
+
+    Attributes
+    ----------
+    moments_ : Moments
+        The moments that are matched.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, when they have names.
+    diagnostics_ : MomentDiagnostics
+        Of the latest `sample` or `herd`.
+
+    Examples
+    --------
+    >>> from herder import MomentHerder
+    >>> herder = MomentHerder().fit([[0, 1], [1, 1], [0, 0], [1, 1]])
+    >>> herder.sample(4).tolist()
+    [[0, 0], [1, 1], [0, 1], [1, 1]]
+    """
+
+    def __init__(
+        self,
+        order: int = 2,
+        *,
+        cliques: Iterable[Iterable[int | str]] | None = None,
+        encoding: str = "auto",
+        restarts: str = "auto",
+        burn_in: int = 0,
+        scan: ArrayLike | None = None,
+        rates: ArrayLike | None = None,
+        max_sweeps: int = 0,
+        missing: str = "error",
+        bins: int | Mapping[str, int] | None = None,
+        contradictions: str = "error",
+    ) -> None:
+        self.order = order
+        self.cliques = cliques
+        self.encoding = encoding
+        self.restarts = restarts
+        self.burn_in = burn_in
+        self.scan = scan
+        self.rates = rates
+        self.max_sweeps = max_sweeps
+        self.missing = missing
+        self.bins = bins
+        self.contradictions = contradictions
+
+    def fit(self, X: object, y: object = None, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the table ``X`` and keep distinct rows to restart from.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, pandas or polars frame, or mapping of columns
+            Rows of 0/1 or categorical values.
+        y : ignored
+            For scikit-learn.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts.
+        """
+        form = read_form(X)
+        codes = encode(X, missing=self.missing, bins=self.bins)
+        moments = Moments.from_codes(
+            codes, self.order, cliques=self.cliques, sample_weight=sample_weight
+        )
+        self._adopt(moments, form)
+        self._rows = restart_rows(codes)
+        self._index = RowIndex.of(codes)
+        return self
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Take moments instead of a table; `sample` then gives a mapping of columns."""
+        one_of(self.contradictions, "contradictions", ("error", "nearest"))
+        if not isinstance(moments, Moments):
+            raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
+        if self.contradictions == "error":
+            moments.require_consistent()
+        self._adopt(moments, Form("mapping", moments.names))
+        self._rows = None
+        self._index = None
+        return self
+
+    def sample(self, n_samples: int, *, where: Mapping[str, Any] | None = None) -> Any:
+        """Give rows in the form of the fitted table; always the same ones.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        where : mapping of column to value, optional
+            Only rows with these values: the others are herded and left out, so that rows
+            follow the conditional distribution of the herd.
+        """
+        n_samples = positive_int(n_samples, "n_samples")
+        if where is None:
+            return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
+        self._check_fitted()
+        rows = list(self._matching(n_samples, where))
+        return self._form.build(np.concatenate(rows), self.moments_.variables)
+
+    def herd(
+        self, n_samples: int, *, resume: MomentHerding | Position | None = None
+    ) -> MomentHerding:
+        """Give rows as codes, with diagnostics and the position to go on from."""
+        n_samples = positive_int(n_samples, "n_samples")
+        position = resume.position if isinstance(resume, MomentHerding) else resume
+        live = self.start(resume=position)
+        samples = live.advance(n_samples)
+        self.diagnostics_ = diagnose(live, samples, index=self._index)
+        return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
+
+    def stream(self) -> Iterator[Any]:
+        """Give rows one by one, for ever; the first n are those of ``sample(n)``."""
+        live = self.start()
+        while True:
+            yield from self._form.rows(live.advance(STREAM_BLOCK), self.moments_.variables)
+
+    def start(self, *, resume: Position | None = None) -> MomentHerd:
+        """Give a live herd, past the burn-in."""
+        self._check_fitted()
+        live = MomentHerd(
+            self.moments_,
+            encoding=self.encoding,
+            restarts=self.restarts,
+            rows=self._rows,
+            scan=self.scan,
+            rates=self.rates,
+            max_sweeps=self.max_sweeps,
+            resume=resume,
+        )
+        burn_in = non_negative_int(self.burn_in, "burn_in")
+        if resume is None and burn_in:
+            live.advance(burn_in)
+            live.reset_count()
+        return live
+
+    def _matching(self, n_samples: int, where: Mapping[str, Any]) -> Iterator[NDArray[Any]]:
+        """Blocks of herded rows that meet the condition, ``n_samples`` rows in all."""
+        names = self.moments_.names
+        wanted = []
+        for name, label in where.items():
+            if name not in names:
+                raise ValueError(f"where must name columns {list(names)}, got {name!r}")
+            column = names.index(name)
+            wanted.append((column, self.moments_.variables[column].code(label)))
+        live = self.start()
+        found, seen = 0, 0
+        while found < n_samples:
+            block = live.advance(max(4 * (n_samples - found), 1024))
+            keep = np.ones(len(block), dtype=bool)
+            for column, code in wanted:
+                keep &= block[:, column] == code
+            matching = block[keep][: n_samples - found]
+            found, seen = found + len(matching), seen + len(block)
+            if found == 0 and seen > 1_000_000:
+                raise ValueError(
+                    f"where must be met by some rows, got {dict(where)}, which none of "
+                    f"{seen} herded rows met"
+                )
+            yield matching
+        self.diagnostics_ = diagnose(live, None)
+
+    def _adopt(self, moments: Moments, form: Form) -> None:
+        self.moments_ = moments
+        self._form = form
+        self.n_features_in_ = moments.n_variables
+        if form.named:
+            self.feature_names_in_ = np.array(moments.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "moments_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that tables are categorical, and may be sparse or hold text."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "category"
+        return tags
+
+
+def restart_rows(codes: Codes) -> NDArray[np.integer]:
+    """Distinct rows to restart from, in lexicographic order (evenly spaced ones if too many)."""
+    n_rows = codes.rows.shape[0]
+    looked_at = min(n_rows, 8 * MAX_RESTART_ROWS)
+    rows = codes.dense(np.unique(np.linspace(0, n_rows - 1, looked_at).astype(np.intp)))
+    distinct = np.unique(rows, axis=0)
+    if len(distinct) <= MAX_RESTART_ROWS:
+        return distinct
+    return distinct[np.linspace(0, len(distinct) - 1, MAX_RESTART_ROWS).astype(np.intp)]

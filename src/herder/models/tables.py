@@ -1,0 +1,95 @@
+"""The form a table came in, so that samples can be given back in the same form."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.models.variables import Variable, decode, named_columns
+
+__all__ = ["Form", "read_form"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What kind of table: ``"array"``, ``"sparse"``, ``"mapping"``, ``"pandas"``, ``"polars"``.
+
+    Parameters
+    ----------
+    kind : str
+        One of the above.
+    names : tuple of str
+        Column names, empty when the table had none.
+    dtype : numpy dtype, optional
+        Of an array or sparse matrix.
+    schema : object, optional
+        Column dtypes of a frame.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+    dtype: Any = None
+    schema: Any = None
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns had names."""
+        return bool(self.names)
+
+    def build(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Any:
+        """Make a table of this form from codes."""
+        if self.kind == "sparse":
+            from scipy.sparse import csr_matrix
+
+            return csr_matrix(codes, dtype=self.dtype)
+        columns = decode(codes, variables)
+        if self.kind == "mapping":
+            return columns
+        if self.kind == "array":
+            return np.column_stack([c.astype(self.dtype) for c in columns.values()])
+        if self.kind == "pandas":
+            import pandas as pd
+
+            frame = pd.DataFrame(columns)
+            return frame.astype({n: t for n, t in self.schema.items() if _keeps(frame[n], t)})
+        import polars as pl
+
+        return pl.DataFrame(
+            {name: pl.Series(name, column.tolist()) for name, column in columns.items()}
+        ).cast({n: t for n, t in self.schema.items() if t != pl.Null}, strict=False)
+
+    def rows(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Iterator[Any]:
+        """Rows one by one: arrays for an array, else mappings of column to label."""
+        if self.kind in ("array", "sparse"):
+            dense = Form("array", dtype=self.dtype)
+            yield from dense.build(codes, variables)
+            return
+        columns = decode(codes, variables)
+        for r in range(len(codes)):
+            yield {name: column[r] for name, column in columns.items()}
+
+
+def read_form(X: object) -> Form:
+    """Look at a table, without reading it."""
+    if hasattr(X, "tocsr"):
+        return Form("sparse", dtype=X.dtype)  # type: ignore[attr-defined]
+    named = named_columns(X)
+    if named is None:
+        return Form("array", dtype=np.asarray(X).dtype)
+    names, _ = named
+    home = type(X).__module__.split(".")[0]
+    if home == "pandas":
+        return Form("pandas", names, schema=dict(zip(names, X.dtypes, strict=True)))  # type: ignore[attr-defined]
+    if home == "polars":
+        return Form("polars", names, schema=dict(zip(names, X.dtypes, strict=True)))  # type: ignore[attr-defined]
+    return Form("mapping", names)
+
+
+def _keeps(column: Any, dtype: Any) -> bool:
+    """Whether a decoded pandas column may take its old dtype: binned integers may not."""
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iub" and column.dtype.kind == "f":
+        return bool(column.notna().all() and (column == column.round()).all())
+    return True
