@@ -1,8 +1,8 @@
 """Compiled loop of moment herding over any cliques. It trusts its arguments: callers validate.
 
-Weights are int64 and never written: ``w = w0 + rate (t n - N c)`` with the clock t, targets n
-and counts c of each feature. A step costs one pass over the cliques, a sweep one pass over the
-cliques of every variable for every value.
+Every cell of every clique's table carries its own int64 weight, ``coefficient * w[feature]``, so
+that an ascent reads one number per clique and value. A step adds the drift to all cells and
+takes N off those that fired.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from herder._numba import jit
 
-CLOCK, TOTAL, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL = range(7)
+TOTAL, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL = range(6)
 VALUE, NORM2, TOLERANCE = range(3)
 
 
@@ -26,76 +26,34 @@ class Herd(NamedTuple):
     site_start: NDArray[np.intp]  # (D + 1,) where the cliques of a variable start
     site_clique: NDArray[np.intp]  # cliques that hold the variable
     site_stride: NDArray[np.intp]  # and its stride in each
-    feature: NDArray[np.intp]  # (n_cells,)
+    shared: NDArray[np.bool_]  # (C,) whether the cells of the clique share one feature
     coefficient: NDArray[np.int64]  # (n_cells,)
-    target: NDArray[np.int64]  # (n_features,)
-    rate: NDArray[np.int64]  # (n_features,)
-    base: NDArray[np.int64]  # (n_features,) w0
-    count: NDArray[np.int64]  # (n_features,)
+    rate: NDArray[np.int64]  # (n_cells,) rate of the cell's feature
+    drift: NDArray[np.int64]  # (n_cells,) coefficient * rate * target of the cell's feature
+    weight: NDArray[np.int64]  # (n_cells,) coefficient * weight of the cell's feature
     scan: NDArray[np.intp]  # variables in the order they are visited
     state: NDArray[np.int16]  # (D,)
     cell: NDArray[np.intp]  # (C,) cell of each clique in the state
     scores: NDArray[np.int64]  # (largest alphabet,) scratch
     pool: NDArray[np.int16]  # (P, D) states to restart from
-    tally: NDArray[np.int64]  # (7,) see CLOCK ... POOL
+    tally: NDArray[np.int64]  # (6,) see TOTAL ... POOL
     number: NDArray[np.float64]  # (3,) see VALUE ... TOLERANCE
-
-
-@jit
-def _weight(herd: Herd, f: int) -> int:
-    """Weight of feature f now."""
-    lag = herd.tally[CLOCK] * herd.target[f] - herd.tally[TOTAL] * herd.count[f]
-    return herd.base[f] + herd.rate[f] * lag
 
 
 @jit
 def _score(herd: Herd, state: NDArray[np.int16]) -> int:
     """<w, phi(state)>."""
+    members, strides, offsets, weight = herd.members, herd.strides, herd.offsets, herd.weight
     score = np.int64(0)
-    for c in range(herd.members.shape[0]):
-        cell = herd.offsets[c]
-        for m in range(herd.members.shape[1]):
-            i = herd.members[c, m]
+    for c in range(members.shape[0]):
+        cell = offsets[c]
+        for m in range(members.shape[1]):
+            i = members[c, m]
             if i < 0:
                 break
-            cell += herd.strides[c, m] * state[i]
-        if herd.coefficient[cell] != 0:
-            score += herd.coefficient[cell] * _weight(herd, herd.feature[cell])
+            cell += strides[c, m] * state[i]
+        score += weight[cell]
     return score
-
-
-@jit
-def _ascend(herd: Herd, max_sweeps: int) -> None:
-    """Sweep over the variables until none improves; ties keep the value, then the lowest."""
-    sweeps = 0
-    improved = True
-    while improved and (max_sweeps == 0 or sweeps < max_sweeps):
-        improved = False
-        sweeps += 1
-        for i in herd.scan:
-            old = herd.state[i]
-            for v in range(herd.n_values[i]):
-                herd.scores[v] = 0
-            for a in range(herd.site_start[i], herd.site_start[i + 1]):
-                step = herd.site_stride[a]
-                cell = herd.cell[herd.site_clique[a]] - old * step
-                for v in range(herd.n_values[i]):
-                    if herd.coefficient[cell] != 0:
-                        w = _weight(herd, herd.feature[cell])
-                        herd.scores[v] += herd.coefficient[cell] * w
-                    cell += step
-            new = old
-            for v in range(herd.n_values[i]):
-                if herd.scores[v] > herd.scores[new]:
-                    new = v
-            if new != old:
-                # the first value with the top score, whatever came before it in the scan
-                for v in range(new):
-                    if herd.scores[v] == herd.scores[new]:
-                        new = v
-                        break
-                _move(herd, i, new)
-                improved = True
 
 
 @jit
@@ -109,11 +67,40 @@ def _move(herd: Herd, i: int, new: int) -> None:
 
 
 @jit
+def _ascend(herd: Herd, max_sweeps: int) -> None:
+    """Sweep over the variables until none improves; ties keep the value, then the lowest."""
+    site_start, site_clique, site_stride = herd.site_start, herd.site_clique, herd.site_stride
+    cells, weight, scores = herd.cell, herd.weight, herd.scores
+    sweeps = 0
+    improved = True
+    while improved and (max_sweeps == 0 or sweeps < max_sweeps):
+        improved = False
+        sweeps += 1
+        for i in herd.scan:
+            old, n_values = herd.state[i], herd.n_values[i]
+            for v in range(n_values):
+                scores[v] = 0
+            for a in range(site_start[i], site_start[i + 1]):
+                step = site_stride[a]
+                cell = cells[site_clique[a]] - old * step
+                for v in range(n_values):
+                    scores[v] += weight[cell + v * step]
+            new = 0
+            for v in range(1, n_values):
+                if scores[v] > scores[new]:
+                    new = v
+            if scores[new] > scores[old]:
+                _move(herd, i, new)
+                improved = True
+
+
+@jit
 def _fails(herd: Herd) -> bool:
     """Whether the PCT inequality <w, phi> >= <w, n> / N fails."""
-    score = float(_score(herd, herd.state))
-    gap = herd.tally[TOTAL] * score - herd.number[VALUE]
-    return gap < -herd.number[TOLERANCE]
+    score = 0.0
+    for cell in herd.cell:
+        score += float(herd.weight[cell])
+    return herd.tally[TOTAL] * score - herd.number[VALUE] < -herd.number[TOLERANCE]
 
 
 @jit
@@ -136,14 +123,22 @@ def _restart(herd: Herd, max_sweeps: int) -> None:
 
 @jit
 def _update(herd: Herd) -> None:
-    """Count what fired and move <w, n>."""
+    """Move the weights by target - features, and <w, n> with them."""
+    weight, drift, coefficient, rate = herd.weight, herd.drift, herd.coefficient, herd.rate
+    total = herd.tally[TOTAL]
+    for f in range(weight.shape[0]):
+        weight[f] += drift[f]
     pull = 0.0
-    for cell in herd.cell:
-        f = herd.feature[cell]
-        herd.count[f] += herd.coefficient[cell]
-        pull += float(herd.coefficient[cell] * herd.rate[f]) * float(herd.target[f])
-    herd.number[VALUE] += herd.number[NORM2] - herd.tally[TOTAL] * pull
-    herd.tally[CLOCK] += 1
+    for c in range(herd.cell.shape[0]):
+        fired = herd.cell[c]
+        pull += float(drift[fired])
+        drop = total * coefficient[fired] * rate[fired]
+        if herd.shared[c]:
+            for f in range(herd.offsets[c], herd.offsets[c + 1]):
+                weight[f] -= drop * coefficient[f]
+        else:
+            weight[fired] -= drop
+    herd.number[VALUE] += herd.number[NORM2] - total * pull
 
 
 @jit

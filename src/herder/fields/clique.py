@@ -59,13 +59,18 @@ class CliqueHerd:
         site_clique = np.concatenate(features.site_cliques).astype(np.intp)
         site = np.repeat(np.arange(features.n_variables), np.diff(starts))
         own = layout.members[site_clique] == site[:, None]
-        tally = np.zeros(7, dtype=np.int64)
+        tally = np.zeros(6, dtype=np.int64)
         tally[_jit.TOTAL] = features.units.total
         tally[_jit.STEPS] = t
         tally[_jit.POOL] = len(pool.rows)
         target = features.target
         rate = np.ones(features.n_features, dtype=np.int64) if rates is None else rates
         norm2 = float(target.astype(float) @ target)
+        coefficient, feature = features.coefficient, features.feature
+        # one cell of each feature that shows its weight, and with which sign
+        self._shown = np.zeros(features.n_features, dtype=np.intp)
+        fires = np.flatnonzero(coefficient)
+        self._shown[feature[fires]] = fires
         self._herd = _jit.Herd(
             n_values=layout.n_values,
             members=layout.members,
@@ -74,12 +79,11 @@ class CliqueHerd:
             site_start=starts.astype(np.intp),
             site_clique=site_clique,
             site_stride=(layout.strides[site_clique] * own).sum(axis=1),
-            feature=features.feature,
-            coefficient=features.coefficient,
-            target=target,
-            rate=rate,
-            base=weights.copy(),
-            count=np.zeros(features.n_features, dtype=np.int64),
+            shared=feature[layout.offsets[:-1]] == feature[layout.offsets[1:] - 1],
+            coefficient=coefficient,
+            rate=rate[feature],
+            drift=coefficient * (rate * target)[feature],
+            weight=coefficient * weights[feature],
             scan=scan,
             state=state.astype(np.int16),
             cell=layout.cells(state),
@@ -90,14 +94,14 @@ class CliqueHerd:
                 [0.0, float((rate * target.astype(float)) @ target), PCT_TOLERANCE * norm2]
             ),
         )
-        self._rebase()
+        self._refresh()
 
     def run(self, states: NDArray[Any]) -> None:
         """Go on for ``len(states)`` steps and fill ``states``."""
         work = np.empty(states.shape, dtype=np.int16)
         _jit.herd_cliques(self._herd, work, self.max_sweeps, self.remember)
         states[:] = work
-        self._rebase()
+        self._refresh()
 
     @property
     def state(self) -> NDArray[np.int16]:
@@ -107,9 +111,7 @@ class CliqueHerd:
     @property
     def weights(self) -> NDArray[np.int64]:
         """The current weights, one per feature."""
-        herd = self._herd
-        lag = herd.tally[_jit.CLOCK] * herd.target - herd.tally[_jit.TOTAL] * herd.count
-        return herd.base + herd.rate * lag
+        return self._herd.weight[self._shown] * self._herd.coefficient[self._shown]
 
     @property
     def tally(self) -> Tally:
@@ -122,10 +124,7 @@ class CliqueHerd:
         """States in the pool, as rows of codes."""
         return self._herd.pool[: self._herd.tally[_jit.POOL]].copy()
 
-    def _rebase(self) -> None:
-        """Fold the clock into the base weights and sum <w, n> afresh."""
-        herd = self._herd
-        herd.base[:] = self.weights
-        herd.count[:] = 0
-        herd.tally[_jit.CLOCK] = 0
-        herd.number[_jit.VALUE] = float(herd.base.astype(float) @ herd.target)
+    def _refresh(self) -> None:
+        """Sum <w, n> afresh."""
+        target = self._features.target.astype(float)
+        self._herd.number[_jit.VALUE] = float(self.weights.astype(float) @ target)
