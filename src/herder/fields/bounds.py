@@ -49,7 +49,7 @@ WIDTH = 1e-9
 #: Spaces larger than this are not enumerated: D = 14 with pairs takes half a minute.
 MAX_STATES = 2**14
 
-#: ``method="auto"`` takes the joint programme up to this many constraints times states:
+#: ``method="auto"`` takes the joint programme up to this many cliques times states:
 #: a few seconds for D = 12 with pairs or D = 11 with triples.
 AUTO_SIZE = 2**19
 
@@ -119,8 +119,7 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
         )
     width = moments.n_variables
     if method == "auto":
-        n_constraints = 1 + sum(prod(k - 1 for k in _shape(moments, c)) for c in moments.cliques)
-        small = 2**width <= MAX_STATES and n_constraints * 2**width <= AUTO_SIZE
+        small = 2**width <= MAX_STATES and len(moments.cliques) * 2**width <= AUTO_SIZE
         method = "joint" if small else "binomial"
     k = np.arange(width + 1)
     if method == "joint":
@@ -272,10 +271,6 @@ def _bound_all(
     return low + span * ends[0], low + span * ends[1]
 
 
-def _shape(moments: Moments, clique: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(moments.n_values[i] for i in clique)
-
-
 def _require_small(moments: Moments) -> None:
     n_states = prod(moments.n_values)
     if n_states > MAX_STATES:
@@ -300,15 +295,15 @@ def _joint_programme(moments: Moments) -> _Programme:
     from scipy.sparse import csr_array
 
     states = _all_states(moments).astype(np.intp)
-    sets = _marginals(moments)
+    n_values = moments.n_values
     row_parts, column_parts, targets = [], [], []
     start = 0
-    for columns, cells in sets.items():
+    for columns, cells in _marginals(moments).items():
         codes = states[:, columns]
         inside = np.flatnonzero((codes > 0).all(axis=1))
         cell = np.zeros(len(inside), dtype=np.intp)
         for m, i in enumerate(columns):
-            cell = cell * (moments.n_values[i] - 1) + codes[inside, m] - 1
+            cell = cell * (n_values[i] - 1) + codes[inside, m] - 1
         row_parts.append(start + cell)
         column_parts.append(inside)
         targets.append(cells)
