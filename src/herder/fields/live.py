@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import non_negative_int, one_of
-from herder.fields.binary import BinaryHerd, serves
+from herder.fields import atom, binary
+from herder.fields.atom import AtomHerd
+from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
 from herder.fields.system import Pool, Tally
 from herder.models.features import CliqueFeatures
@@ -26,6 +28,8 @@ from herder.models.moments import Moments
 from herder.models.variables import code_dtype
 
 __all__ = ["RESTARTS", "MomentHerd", "Position", "Trace"]
+
+Engine = BinaryHerd | AtomHerd | CliqueHerd
 
 RESTARTS = ("auto", "rows", "visited", "none")
 
@@ -140,15 +144,15 @@ class MomentHerd:
             "scan": _as_scan(scan, moments.n_variables),
             "max_sweeps": non_negative_int(max_sweeps, "max_sweeps"),
         }
-        plain_start = not start.any() and self.rates is None
-        if self.rates is None and serves(self.features, moments.is_complete, plain_start):
-            self._engine: BinaryHerd | CliqueHerd = BinaryHerd(
-                self.features, position.weights, position.state, **settings
-            )
+        given = (self.features, position.weights, position.state)
+        if self.rates is not None:
+            self._engine: Engine = CliqueHerd(*given, rates=self.rates, **settings)
+        elif binary.serves(self.features, moments.is_complete, not start.any()):
+            self._engine = BinaryHerd(*given, **settings)
+        elif atom.serves(self.features):
+            self._engine = AtomHerd(*given, **settings)
         else:
-            self._engine = CliqueHerd(
-                self.features, position.weights, position.state, rates=self.rates, **settings
-            )
+            self._engine = CliqueHerd(*given, **settings)
         self.t = position.t
         self._dtype = code_dtype(moments.variables)
         self.reset_count()
