@@ -131,6 +131,8 @@ def diagnose(
 
 
 def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
+    if live.tally.violations == 0:
+        return Diagnosis("bounded", "the PCT inequality held at every step")
     if len(trace.t) < 3:
         return Diagnosis("undecided", "too few steps to tell")
     found = growth(trace.t, trace.norm)

@@ -213,10 +213,10 @@ class MomentHerder(BaseEstimator):
             Only rows with these values: the others are herded and left out, so that rows
             follow the conditional distribution of the herd.
         """
+        self._check_fitted()
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
             return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
-        self._check_fitted()
         rows = list(self._matching(n_samples, where))
         return self._form.build(np.concatenate(rows), self.moments_.variables)
 

@@ -1,0 +1,157 @@
+r"""How far to trust a quantity that the moments do not determine.
+
+Herded states match the moments, but a quantity such as P(k ones) depends on more than
+the moments. Three numbers say how much to believe:
+
+- the *moment error* of the run: what is left of the fit itself, of order 1/T;
+- the *spread* of the quantity over herds that match the same moments in other ways: other
+  encodings (another geometry), other scan orders, other stretches of the run;
+- the *bounds* that hold for every distribution with these moments (see
+  `herder.fields.bounds`): nothing outside them is possible, and nothing inside them is
+  excluded by the moments alone.
+
+The spread is not a confidence interval. It measures how much the free choices of the
+algorithm matter; the bounds measure what the data leave open.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import positive_int
+from herder.fields.bounds import Bounds, count_bounds
+from herder.fields.live import MomentHerd
+from herder.metrics import count_distribution
+from herder.models.moments import Moments
+
+__all__ = ["Estimate", "count_estimate", "estimate"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A derived quantity with what is known about its uncertainty.
+
+    Parameters
+    ----------
+    value : ndarray
+        Average of the quantity over the states of the default herd.
+    lowest, highest : ndarray
+        Extremes over all variants.
+    variants : dict of str to ndarray
+        The value of each variant: encodings, scan orders, the two halves of the run.
+    moment_error : float
+        Largest moment error of the default herd.
+    bounds : Bounds or None
+        Sharp bounds implied by the moments, where they can be computed.
+    """
+
+    value: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    variants: dict[str, NDArray[np.float64]]
+    moment_error: float
+    bounds: Bounds | None = None
+
+    def __str__(self) -> str:
+        """Give one line per entry: value, spread over variants, bounds."""
+        value, low, high = map(np.atleast_1d, (self.value, self.lowest, self.highest))
+        lines = [f"moment error {self.moment_error:.1e}; {len(self.variants)} variants"]
+        for k in range(len(value)):
+            line = f"{k:>4}  {value[k]:.4f}  spread {low[k]:.4f} ... {high[k]:.4f}"
+            if self.bounds is not None:
+                least = np.atleast_1d(self.bounds.lower)[k]
+                most = np.atleast_1d(self.bounds.upper)[k]
+                line += f"  bounds {least:.4f} ... {most:.4f}"
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def estimate(
+    moments: Moments,
+    function: Callable[[NDArray[np.integer]], Any],
+    n_steps: int = 100_000,
+    *,
+    bounds: Bounds | None = None,
+) -> Estimate:
+    """Estimate the mean of any function of the state, with its spread over variants.
+
+    Parameters
+    ----------
+    moments : Moments
+        What is known.
+    function : callable
+        Takes states as codes of shape (n, n_variables), gives the average of the quantity
+        over them: a number or an array.
+    n_steps : int, default 100_000
+        States of each variant.
+    bounds : Bounds, optional
+        To be shown with the estimate, such as those of `expectation_bounds`.
+
+    Examples
+    --------
+    >>> moments = Moments.from_data([[0, 1], [1, 1], [0, 0], [1, 1]])
+    >>> result = estimate(moments, lambda codes: (codes.sum(axis=1) == 2).mean(), 100)
+    >>> float(result.value)
+    0.5
+    """
+    n_steps = positive_int(n_steps, "n_steps")
+    variants: dict[str, NDArray[np.float64]] = {}
+    error = 0.0
+    for name, settings in _variants(moments):
+        live = MomentHerd(moments, **settings)
+        states = live.advance(n_steps)
+        variants[name] = np.asarray(function(states), dtype=float)
+        if name == "default":
+            error = float(live.trace.error[-1])
+            half = n_steps // 2
+            if half:
+                variants["first half"] = np.asarray(function(states[:half]), dtype=float)
+                variants["second half"] = np.asarray(function(states[half:]), dtype=float)
+    stacked = np.stack(list(variants.values()))
+    return Estimate(
+        variants["default"], stacked.min(axis=0), stacked.max(axis=0), variants, error, bounds
+    )
+
+
+def count_estimate(
+    moments: Moments, n_steps: int = 100_000, *, tail: bool = False
+) -> Estimate:
+    """Estimate P(k of the binary columns are one), k = 0 ... D, or P(more than k) with ``tail``.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of binary columns.
+    n_steps : int, default 100_000
+        States of each variant.
+    tail : bool, default False
+        Whether to give the probability of more than k ones.
+    """
+    if not moments.is_binary:
+        raise ValueError("moments must be of binary columns for a count of ones")
+    width = moments.n_variables
+
+    def counts(codes: NDArray[np.integer]) -> NDArray[np.float64]:
+        found = count_distribution(codes, width)
+        return 1.0 - np.minimum(np.cumsum(found), 1.0) if tail else found
+
+    bounds = None if moments.contradictions() else count_bounds(moments, tail=tail)
+    return estimate(moments, counts, n_steps, bounds=bounds)
+
+
+def _variants(moments: Moments) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Herds that match the same moments in other ways."""
+    width = moments.n_variables
+    yield "default", {}
+    if moments.is_binary:
+        yield "encoding +-1", {"encoding": "+-1"}
+    if 2 in moments.n_values:
+        yield "encoding indicator", {"encoding": "indicator"}
+    yield "scan reversed", {"scan": np.arange(width)[::-1]}
+    if width > 2:
+        # a fixed shuffle: multiply by a step that shares no factor with the width
+        step = next(s for s in range(width // 2 + 1, 2 * width) if np.gcd(s, width) == 1)
+        yield "scan shuffled", {"scan": np.arange(width) * step % width}

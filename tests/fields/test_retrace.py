@@ -1,0 +1,182 @@
+"""Every compiled loop equals the specification, state for state and weight for weight."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from herder.core import herd
+from herder.fields import atom, binary
+from herder.fields.atom import AtomHerd
+from herder.fields.binary import BinaryHerd
+from herder.fields.clique import CliqueHerd
+from herder.fields.system import MomentSystem, Pool
+from herder.models import CliqueFeatures, Moments
+from herder.testing import check_system
+from tests.naive import textbook_herd
+
+ENCODINGS = ("01", "+-1", "indicator")
+RESTARTS = ("none", "rows", "visited")
+
+
+def coupled_rows(n_rows, width, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.random((n_rows, width)) < rng.random((n_rows, 1))).astype(np.int8)
+
+
+def mixed_rows(n_rows=50, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = np.stack([rng.integers(0, k, n_rows) for k in (2, 3, 4, 2, 5)], axis=1)
+    rows[:, 1] = (rows[:, 0] + rows[:, 1] // 2) % 3
+    return rows
+
+
+def make_pool(rows, restarts):
+    empty = np.zeros((0, rows.shape[1]), dtype=np.int16)
+    if restarts == "rows":
+        return Pool(np.unique(rows, axis=0).astype(np.int16))
+    return Pool(empty, visited=True, size=16) if restarts == "visited" else Pool(empty)
+
+
+def engines_for(features, complete, start):
+    engines = [CliqueHerd]
+    if binary.serves(features, complete, not start.any()):
+        engines.append(BinaryHerd)
+    if atom.serves(features):
+        engines.append(AtomHerd)
+    return engines
+
+
+def check_retrace(rows, order, encoding, restarts, *, scan=None, max_sweeps=0, n_steps=120):
+    """Run specification and engines; return the engines that took part and the spec's tally."""
+    moments = Moments.from_data(rows, order)
+    features = CliqueFeatures.of(moments, encoding)
+    scan = np.arange(rows.shape[1]) if scan is None else scan
+    start, state = features.start_weights(), np.zeros(rows.shape[1], dtype=np.int16)
+    system = MomentSystem(
+        features, make_pool(rows, restarts), scan=scan, max_sweeps=max_sweeps
+    )
+    steps = list(islice(herd(system, start, state=state), n_steps))
+    wanted = np.array([step.state for step in steps])
+    engines = engines_for(features, moments.is_complete, start)
+    for engine in engines:
+        live = engine(
+            features,
+            start,
+            state,
+            t=0,
+            pool=make_pool(rows, restarts),
+            scan=scan,
+            max_sweeps=max_sweeps,
+        )
+        got = np.empty_like(wanted)
+        live.run(got[: n_steps // 3])  # two runs: what is folded away in between must not show
+        live.run(got[n_steps // 3 :])
+        np.testing.assert_array_equal(got, wanted, err_msg=engine.__name__)
+        np.testing.assert_array_equal(live.weights, steps[-1].weights)
+        np.testing.assert_array_equal(live.state, steps[-1].state)
+        assert live.tally.restarts == system.restarts
+        assert live.tally.violations == system.violations
+    return engines, system
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("restarts", RESTARTS)
+def test_binary_tables_retrace(order, encoding, restarts):
+    scan = np.array([3, 0, 6, 5, 1, 4, 2])
+    check_retrace(coupled_rows(60, 7), order, encoding, restarts, scan=scan)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("encoding", ["auto", "indicator"])
+@pytest.mark.parametrize("restarts", RESTARTS)
+def test_mixed_tables_retrace(order, encoding, restarts):
+    check_retrace(mixed_rows(), order, encoding, restarts, scan=np.array([4, 2, 0, 1, 3]))
+
+
+@pytest.mark.parametrize("max_sweeps", [1, 2])
+def test_limited_sweeps_retrace(max_sweeps):
+    check_retrace(coupled_rows(40, 9), 2, "01", "none", max_sweeps=max_sweeps)
+    check_retrace(mixed_rows(), 2, "indicator", "none", max_sweeps=max_sweeps)
+
+
+def test_the_cases_reach_restarts_and_every_engine():
+    """The suite would prove little if no case had to restart, or if a loop never served."""
+    engines, system = check_retrace(coupled_rows(60, 7), 2, "01", "rows")
+    assert engines == [CliqueHerd, BinaryHerd, AtomHerd]
+    assert system.restarts > 0
+    assert system.violations == 0
+    _, system = check_retrace(coupled_rows(60, 7), 2, "01", "none")
+    assert system.violations > 0
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 12),
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    st.integers(1, 3),
+    st.sampled_from(["auto", "indicator"]),
+    st.sampled_from(RESTARTS),
+    st.integers(0, 2**32 - 1),
+)
+def test_any_small_table_retraces(n_rows, alphabet, order, encoding, restarts, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.stack([rng.integers(0, k, n_rows) for k in alphabet], axis=1)
+    check_retrace(rows, order, encoding, restarts, n_steps=24)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_textbook_loop_gives_the_same_states(order):
+    rows = coupled_rows(83, 11, seed=5)
+    n_rows, width = rows.shape
+    moments = Moments.from_data(rows, order)
+    features = CliqueFeatures.of(moments)
+    wide = rows.astype(np.int64)
+    n3 = np.einsum("ri,rj,rk->ijk", wide, wide, wide) if order == 3 else np.zeros((0, 0, 0), int)
+    wanted = np.empty((400, width), dtype=np.int8)
+    violations = textbook_herd(n_rows, wide.sum(0), wide.T @ wide, n3, order, wanted)
+    live = BinaryHerd(
+        features,
+        features.start_weights(),
+        np.zeros(width, dtype=np.int8),
+        t=0,
+        pool=make_pool(rows, "none"),
+        scan=np.arange(width),
+        max_sweeps=0,
+    )
+    got = np.empty_like(wanted)
+    live.run(got)
+    np.testing.assert_array_equal(got, wanted)
+    assert live.tally.violations == violations
+
+
+def test_counts_survive_the_folding_of_the_clock():
+    """Triples of few rows turn the clock over every N steps; pairs of many rows widen int32."""
+    rows = coupled_rows(7, 6, seed=2)
+    check_retrace(rows, 3, "01", "none", n_steps=150)
+    moments = Moments.from_data(rows, 2)
+    many = Moments(moments.variables, moments.cliques, moments.counts * 3_000_000,
+                   moments.totals * 3_000_000, True)
+    few_features, many_features = CliqueFeatures.of(moments), CliqueFeatures.of(many)
+    states = []
+    for features in (few_features, many_features):
+        live = BinaryHerd(
+            features, features.start_weights(), np.zeros(6, dtype=np.int8), t=0,
+            pool=make_pool(rows, "none"), scan=np.arange(6), max_sweeps=0,
+        )
+        out = np.empty((3000, 6), dtype=np.int8)
+        live.run(out)
+        states.append(out)
+    np.testing.assert_array_equal(states[0], states[1])  # herding is scale free
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_specification_obeys_the_laws_of_a_system(encoding):
+    rows = coupled_rows(40, 5)
+    features = CliqueFeatures.of(Moments.from_data(rows, 2), encoding)
+    system = MomentSystem(features, make_pool(rows, "rows"))
+    report = check_system(system, features.start_weights(), exact=True, n_steps=60)
+    assert report.violations.n_violations == 0
