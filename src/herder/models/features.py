@@ -19,6 +19,7 @@ units of 1/N (see `herder.core.units`), so that weights are integers as well.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ ENCODINGS = ("auto", "01", "+-1", "indicator")
 MAX_TOTAL = 2**26
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CliqueFeatures:
     """Feature map of cliques, with targets in units of ``1 / units.total``.
 
@@ -139,7 +140,7 @@ class CliqueFeatures:
         variable = self.layout.members[clique, slot]
         rank = np.argsort(variable, kind="stable")
         edges = np.searchsorted(variable[rank], np.arange(self.n_variables + 1))
-        return [clique[rank[a:b]] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [clique[rank[a:b]] for a, b in pairwise(edges)]
 
 
 def _bit_count(cells: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, combinations
+from math import comb
+from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CliqueLayout", "all_cliques", "as_cliques"]
+__all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques"]
 
 #: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
 MAX_CELLS = 2**28
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CliqueLayout:
     """Flat layout of clique tables, each in C order.
 
@@ -66,6 +69,7 @@ class CliqueLayout:
         return self.offsets[:-1] + (self.strides * padded).sum(axis=1)
 
 
+@lru_cache(maxsize=4)  # 161,700 triples of 100 columns take longer to list than to count
 def all_cliques(n_variables: int, order: int) -> tuple[tuple[int, ...], ...]:
     """Every set of up to ``order`` variables: singles, then pairs, then triples.
 
@@ -78,22 +82,47 @@ def all_cliques(n_variables: int, order: int) -> tuple[tuple[int, ...], ...]:
     return tuple(chain.from_iterable(levels))
 
 
-def as_cliques(cliques: Iterable[Iterable[int | str]], names: Sequence[str]) -> tuple:
-    """Check a list of cliques, by index or name, and give sorted index tuples, short first."""
+def n_cliques(n_variables: int, order: int) -> int:
+    """Count what `all_cliques` lists.
+
+    Examples
+    --------
+    >>> n_cliques(100, 3)
+    166750
+    """
+    return sum(comb(n_variables, k) for k in range(1, order + 1))
+
+
+def as_cliques(
+    cliques: Iterable[Iterable[int | str]], names: Sequence[str]
+) -> tuple[tuple[int, ...], ...]:
+    """Check a list of cliques, by index or name, and give sorted index tuples, short first.
+
+    Examples
+    --------
+    >>> as_cliques([["b", "a"], [1]], ["a", "b"])
+    ((1,), (0, 1))
+    """
     position = {name: i for i, name in enumerate(names)}
     found: set[tuple[int, ...]] = set()
     for clique in cliques:
-        if isinstance(clique, str | int):
+        if isinstance(clique, str) or not isinstance(clique, Iterable):
             raise TypeError(f"cliques must be a list of lists of columns, got {clique!r} in it")
-        members = []
-        for member in clique:
-            index = position.get(member, -1) if isinstance(member, str) else int(member)
-            if not 0 <= index < len(names):
-                raise ValueError(f"cliques must name columns of the table, got {member!r}")
-            members.append(index)
+        given = tuple(clique)
+        members = tuple(_member(member, position, len(names)) for member in given)
         if not members or len(set(members)) != len(members):
-            raise ValueError(f"a clique must hold distinct columns, got {tuple(clique)}")
+            raise ValueError(f"cliques must hold distinct columns, at least one, got {given}")
         found.add(tuple(sorted(members)))
     if not found:
         raise ValueError("cliques must hold at least one clique, got none")
     return tuple(sorted(found, key=lambda clique: (len(clique), clique)))
+
+
+def _member(member: int | str, position: dict[str, int], width: int) -> int:
+    try:
+        place = position.get(member, -1) if isinstance(member, str) else index(member)
+    except TypeError:
+        raise TypeError(f"cliques must name columns or their positions, got {member!r}") from None
+    if not 0 <= place < width:
+        raise ValueError(f"cliques must name columns of the table, got {member!r}")
+    return place

@@ -11,26 +11,28 @@ are sums over rows, so parts of a table merge exactly, and published counts serv
 well as rows do. Counts are float64 that hold integers exactly below :math:`2^{53}`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of, positive_int
-from herder.models.layout import CliqueLayout, all_cliques, as_cliques
+from herder.models.counting import count_binary, count_cells, row_weight
+from herder.models.layout import MAX_CELLS, CliqueLayout, all_cliques, as_cliques, n_cliques
+from herder.models.merging import add
 from herder.models.variables import Codes, Variable, encode
+
+if TYPE_CHECKING:
+    from herder.models.consistency import Contradiction
 
 __all__ = ["Moments"]
 
-#: Rows counted at a time: a float32 sum of that many ones is exact.
-BLOCK = 65_536
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """Contingency tables of cliques of columns.
 
@@ -108,37 +110,60 @@ class Moments:
         """Count a table that is coded already (see `herder.models.variables.encode`)."""
         order = positive_int(order, "order")
         names = [variable.name for variable in codes.variables]
-        if cliques is None:
-            chosen = all_cliques(len(names), min(order, len(names)))
-        else:
+        width = len(names)
+        if cliques is not None:
             chosen = as_cliques(cliques, names)
-        weight = _row_weight(sample_weight, codes.rows.shape[0])
+        elif n_cliques(width, min(order, width)) > MAX_CELLS:
+            raise ValueError(f"order must be smaller for {width} columns, got {order}")
+        else:
+            chosen = all_cliques(width, min(order, width))
+        weight = row_weight(sample_weight, codes.rows.shape[0])
         n_values = [variable.n_values for variable in codes.variables]
         layout = CliqueLayout.of(n_values, chosen)
-        whole = chosen == all_cliques(len(names), len(chosen[-1]))
-        if whole and len(chosen[-1]) <= 3 and set(n_values) == {2}:
-            counts, total = _count_binary(codes, len(chosen[-1]), weight)
+        largest = len(chosen[-1])
+        if set(n_values) == {2} and largest <= 3 and len(chosen) == n_cliques(width, largest):
+            counts, total = count_binary(codes, largest, weight)
         else:
-            counts, total = _count_cells(codes, layout, weight)
+            counts, total = count_cells(codes, layout, weight)
         moments = cls(codes.variables, chosen, counts, np.full(len(chosen), total), True)
         moments.__dict__["layout"] = layout
         return moments
 
     @classmethod
-    def from_chunks(cls, chunks: Iterable[object], order: int = 2, **options: Any) -> Self:
+    def from_chunks(
+        cls,
+        chunks: Iterable[object],
+        order: int = 2,
+        *,
+        cliques: Iterable[Iterable[int | str]] | None = None,
+        missing: str = "error",
+        bins: int | Mapping[str, int] | None = None,
+    ) -> Self:
         """Count a table that comes in parts, one part in memory at a time.
 
         Alphabets may grow from part to part; bins are those of the first part.
+
+        Parameters
+        ----------
+        chunks : iterable of tables
+            Parts of one table, each in any form that `from_data` takes.
+        order, cliques, missing, bins
+            As in `from_data`.
+
+        Examples
+        --------
+        >>> Moments.from_chunks([{"a": [0, 1]}, {"a": [2, 2, 0]}], 1).counts
+        array([2., 1., 2.])
         """
+        chosen = None if cliques is None else [tuple(clique) for clique in cliques]
         whole: Self | None = None
         for chunk in chunks:
             if whole is None:
-                whole = cls.from_data(chunk, order, **options)
+                whole = cls.from_data(chunk, order, cliques=chosen, missing=missing, bins=bins)
                 continue
-            known = [v if v.edges is not None else None for v in whole.variables]
-            codes = _encode_like(chunk, known, options.get("missing", "error"))
-            part = cls.from_codes(codes, order, cliques=options.get("cliques"))
-            whole = whole.merge(part)
+            known = [_growing(variable, missing) for variable in whole.variables]
+            codes = encode(chunk, variables=known, missing=missing)
+            whole = whole.merge(cls.from_codes(codes, order, cliques=chosen))
         if whole is None:
             raise ValueError("chunks must hold at least one part, got none")
         return whole
@@ -193,6 +218,58 @@ class Moments:
 
         published.save(self, path)
 
+    def given(self, where: Mapping[str, Hashable]) -> Self:
+        """Give the moments among the rows in which some columns have known values.
+
+        Every clique that holds all columns of ``where`` and more gives the conditional table
+        of its other columns, so moments of order q and m conditions leave order q - m.
+        Columns about which nothing is left to know are dropped.
+
+        Parameters
+        ----------
+        where : mapping of column name to label
+            The conditions.
+
+        Examples
+        --------
+        >>> moments = Moments.from_data([[0, 1], [1, 1], [0, 0], [1, 1]])
+        >>> moments.given({"x1": 1}).table(("x0",))
+        array([1., 2.])
+        """
+        fixed: dict[int, int] = {}
+        for name, label in where.items():
+            if name not in self.names:
+                raise ValueError(f"where must name columns of {self.names}, got {name!r}")
+            column = self.names.index(name)
+            fixed[column] = self.variables[column].code(label)
+        if not fixed or len(fixed) == self.n_variables:
+            raise ValueError(
+                f"where must fix some of the {self.n_variables} columns, got {len(fixed)}"
+            )
+        tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        for clique in self.cliques:
+            rest = tuple(i for i in clique if i not in fixed)
+            if rest and len(rest) + len(fixed) == len(clique):
+                at = tuple(fixed.get(i, slice(None)) for i in clique)
+                tables[rest] = self.table(clique)[at]
+        if not tables:
+            raise ValueError(
+                f"where must leave columns that share a clique with all of {list(where)}, got "
+                f"moments of order {self.order}: count a higher order"
+            )
+        totals = np.array([table.sum() for table in tables.values()])
+        if not (totals > 0).all():
+            raise ValueError(f"where must have a positive count, got none for {dict(where)}")
+        left = sorted({i for rest in tables for i in rest})
+        place = {i: new for new, i in enumerate(left)}
+        return replace(
+            self,
+            variables=tuple(self.variables[i] for i in left),
+            cliques=tuple(tuple(place[i] for i in rest) for rest in tables),
+            counts=np.concatenate([table.ravel() for table in tables.values()]),
+            totals=totals,
+        )
+
     def merge(self, *parts: "Moments") -> Self:
         """Add up moments of parts of a table; alphabets are united.
 
@@ -204,22 +281,7 @@ class Moments:
         """
         whole = self
         for part in parts:
-            if part.names != whole.names:
-                raise ValueError(
-                    f"parts must have the columns {whole.names}, got {part.names}"
-                )
-            if part.cliques != whole.cliques:
-                raise ValueError("parts must have the same cliques")
-            united = tuple(
-                _unite(a, b) for a, b in zip(whole.variables, part.variables, strict=True)
-            )
-            left, right = whole._over(united), part._over(united)
-            whole = replace(
-                left,
-                counts=left.counts + right.counts,
-                totals=left.totals + right.totals,
-                from_rows=whole.from_rows and part.from_rows,
-            )
+            whole = add(whole, part)
         return whole
 
     @property
@@ -255,7 +317,7 @@ class Moments:
     @cached_property
     def is_complete(self) -> bool:
         """Whether the cliques are all sets of up to `order` columns."""
-        return self.cliques == all_cliques(self.n_variables, self.order)
+        return len(self.cliques) == n_cliques(self.n_variables, self.order)
 
     @cached_property
     def common_total(self) -> int | None:
@@ -286,8 +348,8 @@ class Moments:
         """All tables divided by their totals, flat as ``counts``."""
         return self.counts / np.repeat(self.totals, np.diff(self.layout.offsets))
 
-    def contradictions(self) -> list[Any]:
-        """What no table of rows could have, worst first (see `Contradiction`)."""
+    def contradictions(self) -> "list[Contradiction]":
+        """List what no table of rows could have, worst first (see `Contradiction`)."""
         from herder.models.consistency import find_contradictions
 
         return [] if self.from_rows else find_contradictions(self)
@@ -302,155 +364,11 @@ class Moments:
                 "nearest consistent moments to herd them all the same"
             )
 
-    def _over(self, variables: tuple[Variable, ...]) -> Self:
-        """Give the same counts over larger alphabets."""
-        if variables == self.variables:
-            return self
-        maps = [
-            np.array([new.values.index(label) for label in old.values], dtype=np.intp)
-            for old, new in zip(self.variables, variables, strict=True)
-        ]
-        wide = replace(self, variables=variables)
-        layout = CliqueLayout.of(wide.n_values, self.cliques)
-        counts = np.zeros(layout.offsets[-1])
-        for c, clique in enumerate(self.cliques):
-            table = counts[layout.offsets[c] : layout.offsets[c + 1]].reshape(layout.shape(c))
-            start, stop = self.layout.offsets[c : c + 2]
-            table[np.ix_(*(maps[i] for i in clique))] = self.counts[start:stop].reshape(
-                self.layout.shape(c)
-            )
-        return replace(wide, counts=counts)
 
-
-def _unite(a: Variable, b: Variable) -> Variable:
-    if a.values == b.values:
-        return a
-    if a.edges != b.edges:
-        raise ValueError(f"parts must bin {a.name!r} alike, got edges {a.edges} and {b.edges}")
-    labels = {label for label in (*a.values, *b.values) if label is not None}
-    try:
-        ordered: list[Any] = sorted(labels)  # type: ignore[type-var]
-    except TypeError:
-        ordered = sorted(labels, key=lambda label: (type(label).__name__, str(label)))
-    if None in a.values or None in b.values:
-        ordered.append(None)
-    dtype = a.dtype if a.dtype == b.dtype else _common_dtype(a.dtype, b.dtype)
-    return Variable(a.name, tuple(ordered), dtype)
-
-
-def _common_dtype(a: str, b: str) -> str:
-    if "object" in (a, b):
-        return "object"
-    return np.promote_types(a, b).name
-
-
-def _encode_like(chunk: object, known: Sequence[Variable | None], missing: str) -> Codes:
-    """Code a later part: bins as before, other alphabets its own."""
-    from herder.models import variables as v
-
-    columns, names = v._columns(chunk, None)
-    if len(columns) != len(known):
-        raise ValueError(f"every part must have {len(known)} columns, got {len(columns)}")
-    coded = [
-        v._encode_column(name, column, variable, missing, None)
-        for name, column, variable in zip(names, columns, known, strict=True)
-    ]
-    out = tuple(variable for variable, _ in coded)
-    rows = np.column_stack([codes for _, codes in coded]).astype(v.code_dtype(out))
-    return Codes(out, rows)
-
-
-def _row_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    if sample_weight is None:
+def _growing(variable: Variable, missing: str) -> Variable | None:
+    """Give what a later part must keep of a column: its bins, to which missing may be added."""
+    if variable.edges is None:
         return None
-    weight = np.asarray(sample_weight, dtype=float)
-    if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},), got {weight.shape}")
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError("sample_weight must be finite and not negative")
-    if weight.sum() == 0:
-        raise ValueError("sample_weight must not be zero for every row")
-    return weight
-
-
-def _count_cells(
-    codes: Codes, layout: CliqueLayout, weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], float]:
-    """Count any cliques over any alphabets, block by block."""
-    from herder.models import _moments_jit as _jit
-
-    n_rows = codes.rows.shape[0]
-    counts = np.zeros(layout.offsets[-1])
-    for start in range(0, n_rows, BLOCK):
-        block = slice(start, min(start + BLOCK, n_rows))
-        columns = np.ascontiguousarray(codes.dense(block).T)
-        row_weight = np.empty(0) if weight is None else weight[block]
-        cell = np.empty(columns.shape[1], dtype=np.intp)
-        _jit.count_cells(
-            columns, layout.members, layout.strides, layout.offsets, row_weight, counts, cell
-        )
-    return counts, float(n_rows if weight is None else weight.sum())
-
-
-def _count_binary(
-    codes: Codes, order: int, weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], float]:
-    """Count all singles, pairs and triples of 0/1 columns by matrix products."""
-    n_rows, width = codes.rows.shape
-    kind = np.float32 if weight is None else np.float64
-    ones, total = np.zeros(width), 0.0
-    pairs = np.zeros((width, width))
-    triples = np.zeros((width, width, width) if order == 3 else (0, 0, 0))
-    for start in range(0, n_rows, BLOCK):
-        block = slice(start, min(start + BLOCK, n_rows))
-        rows = codes.dense(block).astype(kind)
-        scaled = rows if weight is None else rows * weight[block, None]
-        total += float(len(rows) if weight is None else weight[block].sum())
-        ones += scaled.sum(axis=0, dtype=np.float64)
-        if order >= 2:
-            pairs += scaled.T @ rows
-        if order == 3:
-            for i in range(width):
-                on = rows[:, i] > 0
-                triples[i] += scaled[on].T @ rows[on]
-    return binary_tables(total, ones, pairs, triples, order), total
-
-
-def binary_tables(
-    total: float | NDArray[np.float64],
-    ones: NDArray[np.float64],
-    pairs: NDArray[np.float64],
-    triples: NDArray[np.float64],
-    order: int,
-) -> NDArray[np.float64]:
-    """Full tables of all cliques from the counts of all-ones, by inclusion and exclusion."""
-    width = len(ones)
-    parts = [np.column_stack([total - ones, ones]).ravel()]
-    if order >= 2 and width >= 2:
-        i, j = np.triu_indices(width, 1)
-        parts.append(_pair_tables(total, ones[i], ones[j], pairs[i, j]).ravel())
-    if order >= 3 and width >= 3:
-        i, j, k = _triple_indices(width)
-        high = triples[i, j, k]
-        low = _pair_tables(total, ones[i], ones[j], pairs[i, j])
-        upper = _pair_tables(ones[k], pairs[i, k], pairs[j, k], high)  # the slice x_k = 1
-        parts.append(np.stack([low - upper, upper], axis=-1).ravel())
-    return np.concatenate(parts)
-
-
-def _pair_tables(
-    total: float | NDArray[np.float64],
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    both: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Cells (00, 01, 10, 11) of many 2 x 2 tables: shape (n, 4)."""
-    return np.stack([total - a - b + both, b - both, a - both, both], axis=-1)
-
-
-def _triple_indices(width: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Indices i < j < k in lexicographic order."""
-    i, j, k = np.array(
-        [t for t in all_cliques(width, 3) if len(t) == 3], dtype=np.intp
-    ).reshape(-1, 3).T
-    return i, j, k
+    if missing == "category" and None not in variable.values:
+        return replace(variable, values=(*variable.values, None))
+    return variable

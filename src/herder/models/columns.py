@@ -1,0 +1,209 @@
+"""Columns of any table as distinct labels and positions, the common form that is coded."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Column", "alphabet", "named_columns", "table_columns"]
+
+#: Integers within a range this wide are counted; others are sorted, which is slower.
+COUNTED_RANGE = 65_536
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One column: row ``r`` holds ``labels[index[r]]``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    labels : list
+        What occurs in it, each once, in no particular order; ``None`` is a missing value.
+    index : ndarray of integers of shape (n_rows,)
+        Which label each row holds.
+    dtype : str
+        NumPy dtype name that the labels come back in.
+    """
+
+    name: str
+    labels: list[Hashable]
+    index: NDArray[np.integer]
+    dtype: str
+
+    @property
+    def present(self) -> list[Any]:
+        """The labels that are not missing."""
+        return [label for label in self.labels if label is not None]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all labels are numbers, so that the column can be binned."""
+        return bool(self.present) and all(_is_number(label) for label in self.present)
+
+
+def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
+    """Names and columns of a mapping, a pandas or polars frame or an arrow table, else None."""
+    if isinstance(X, Mapping):
+        return tuple(str(name) for name in X), list(X.values())
+    names = getattr(X, "column_names", None)  # pyarrow
+    if names is None and hasattr(X, "__getitem__"):
+        names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    frame: Any = X
+    listed = list(names)
+    if len(set(listed)) < len(listed):
+        twice = min(str(name) for name in listed if listed.count(name) > 1)
+        raise ValueError(f"X must have unique column names, got {twice!r} twice")
+    return tuple(str(name) for name in listed), [frame[name] for name in listed]
+
+
+def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
+    """Split a table into columns of one length; ``names`` go before those of the table."""
+    named = named_columns(X)
+    found, raw = named if named is not None else _array_columns(X)
+    if names is not None:
+        if len(names) != len(raw):
+            raise ValueError(f"names must have one name per column ({len(raw)}), got {len(names)}")
+        found = tuple(str(name) for name in names)
+    if not raw:
+        n_rows = np.shape(X)[0] if np.ndim(X) == 2 else 0  # type: ignore[arg-type]
+        raise ValueError(
+            f"X must have at least 1 column, got 0 feature(s) (shape=({n_rows}, 0)) while a "
+            "minimum of 1 is required."
+        )
+    if len(set(found)) < len(found):
+        twice = min(name for name in found if found.count(name) > 1)
+        raise ValueError(f"X must have unique column names, got {twice!r} twice")
+    columns = [_column(name, values) for name, values in zip(found, raw, strict=True)]
+    lengths = {len(column.index) for column in columns}
+    if len(lengths) > 1:
+        raise ValueError(f"X must have columns of one length, got lengths {sorted(lengths)}")
+    if lengths == {0}:
+        raise ValueError("X must have at least 1 row, got 0 sample(s)")
+    return columns
+
+
+def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
+    """Put labels in order; a column in which only 0 or only 1 occurs is a switch all the same.
+
+    Numbers come first, then the other kinds by name of their type, each in its own order.
+
+    Examples
+    --------
+    >>> alphabet({"b", 10, 9, "a"}), alphabet({1})
+    ((9, 10, 'a', 'b'), (0, 1))
+    """
+    if labels and all(isinstance(label, bool) for label in labels):
+        return (False, True)
+    if labels and all(isinstance(label, int | float) and label in (0, 1) for label in labels):
+        return (0.0, 1.0) if any(isinstance(label, float) for label in labels) else (0, 1)
+
+    def rank(label: Any) -> tuple[str, Any]:
+        return ("" if isinstance(label, int | float) else type(label).__name__, label)
+
+    return tuple(sorted(labels, key=rank))
+
+
+def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
+    try:
+        array: NDArray[Any] = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X must be a table with rows of one length, got: {error}") from error
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must be a table with rows and columns (2-D), got shape {array.shape}. "
+            "Reshape your data with X.reshape(-1, 1) if it is a single column"
+        )
+    return tuple(f"x{j}" for j in range(array.shape[1])), list(array.T)
+
+
+def _column(name: str, values: Any) -> Column:
+    if hasattr(values, "cat") and str(getattr(values, "dtype", "")) == "category":  # pandas
+        labels = [_plain(label) for label in values.cat.categories]
+        index = np.array(values.cat.codes, dtype=np.intp)
+        index[index < 0] = len(labels)
+        return _occurring(name, [*labels, None], index, "object")
+    try:
+        array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"column {name!r} must be 1-D, got: {error}") from error
+    if array.ndim != 1:
+        raise ValueError(f"column {name!r} must be 1-D, got shape {array.shape}")
+    kind = array.dtype.kind
+    if kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X must be real or categorical, got column {name!r}"
+        )
+    if kind == "b":
+        return Column(name, [False, True], array.astype(np.int8), "bool")
+    if kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < COUNTED_RANGE:
+            # the difference of two int8 need not fit into int8, nor uint64 into int64
+            index = (array.astype(np.int64) if kind == "i" else array) - array.dtype.type(low)
+            labels = list(range(low, high + 1))
+            return _occurring(name, labels, index.astype(np.intp, copy=False), array.dtype.name)
+    if kind in "iufUSM":
+        return _sorted_column(name, array)
+    return _object_column(name, array.astype(object))
+
+
+def _occurring(name: str, labels: list[Any], index: NDArray[np.intp], dtype: str) -> Column:
+    """Leave out the labels that no row holds."""
+    seen = np.bincount(index, minlength=len(labels)) > 0
+    if seen.all():
+        return Column(name, labels, index, dtype)
+    kept = [label for label, keep in zip(labels, seen.tolist(), strict=True) if keep]
+    return Column(name, kept, (np.cumsum(seen) - 1)[index], dtype)
+
+
+def _sorted_column(name: str, array: NDArray[Any]) -> Column:
+    if array.dtype.kind == "M":
+        # Python's dates know no nanoseconds
+        array = array if array.dtype != np.dtype("M8[ns]") else array.astype("M8[us]")
+    distinct, index = np.unique(array, return_inverse=True)
+    labels: list[Any] = distinct.tolist()
+    if labels and _is_missing(labels[-1]):  # NumPy sorts NaN and NaT to the end, as one
+        labels[-1] = None
+    kind = {"U": "str", "S": "bytes"}.get(array.dtype.kind, array.dtype.name)
+    return Column(name, labels, index, kind)
+
+
+def _object_column(name: str, array: NDArray[Any]) -> Column:
+    values = array.tolist()
+    try:
+        distinct = set(values)
+    except TypeError as error:
+        raise TypeError(f"column {name!r} must hold plain labels, got {error}") from None
+    labels: list[Hashable] = []
+    position: dict[Any, int] = {}
+    known: dict[Hashable, int] = {}
+    for value in distinct:
+        label = None if _is_missing(value) else _plain(value)
+        position[value] = known.setdefault(label, len(labels))
+        if position[value] == len(labels):
+            labels.append(label)
+    index = np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
+    return Column(name, labels, index, "object")
+
+
+def _is_missing(value: object) -> bool:
+    """Whether this is None, NaN, or what pandas has for them."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _is_number(label: object) -> bool:
+    return isinstance(label, int | float) and not isinstance(label, bool)
+
+
+def _plain(value: Any) -> Hashable:
+    """Give NumPy scalars as Python ones, so that labels compare and print plainly."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,269 @@
+r"""What no table of rows could have: contradictions in published moments.
+
+Necessary conditions, in probabilities:
+
+- **range**: cells lie in [0, 1]. For two 0/1 columns this is Frechet's inequality
+  :math:`\max(0, p_i + p_j - 1) \le p_{ij} \le \min(p_i, p_j)`;
+- **sum**: a table sums to its total;
+- **marginal**: tables that share columns agree on them;
+- **triangle**: for three 0/1 columns :math:`p_{ij} + p_{ik} - p_{jk} \le p_i` and
+  :math:`p_i + p_j + p_k - p_{ij} - p_{ik} - p_{jk} \le 1`.
+
+For three 0/1 columns and their pairs these are all the conditions there are; for more
+columns, moments that pass may still be inconsistent, which herding shows by weights that
+grow without end.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.models.moments import Moments
+
+__all__ = ["Contradiction", "find_contradictions"]
+
+#: Differences in probability below this are rounding of counts that were divided.
+ROUNDING = 1e-9
+
+#: At most so many contradictions of a kind are listed: one wrong entry among 200 columns
+#: breaks 20,000 triangles.
+MAX_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """One entry that the others rule out.
+
+    Parameters
+    ----------
+    kind : str
+        ``"range"``, ``"sum"``, ``"marginal"`` or ``"triangle"``.
+    columns : tuple of str
+        The columns concerned.
+    size : float
+        By how much, in probability.
+    message : str
+        The entry, its value and what it must be.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    size: float
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.message} (off by {self.size:.3g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Cliques whose tables have one shape: probabilities (n, ...) and members (n, m)."""
+
+    cliques: NDArray[np.intp]
+    members: NDArray[np.intp]
+    tables: NDArray[np.float64]
+
+
+def find_contradictions(moments: Moments) -> list[Contradiction]:
+    """List the contradictions in ``moments``, worst first, at most 1,000 of each kind.
+
+    Examples
+    --------
+    >>> wrong = Moments.from_counts([[40, 50], [50, 60]], total=100, contradictions="allow")
+    >>> print(find_contradictions(wrong)[0])
+    P(x0=1, x1=1) = 0.5 must lie between max(0, p_a + p_b - 1) = 0 and min(p_a, p_b) = 0.4,
+    with p_a = P(x0=1) = 0.4 and p_b = P(x1=1) = 0.6 (off by 0.1)
+    """
+    groups = list(_groups(moments))
+    found = [
+        *_ranges(moments, groups),
+        *_sums(moments, groups),
+        *_marginals(moments, groups),
+        *_triangles(moments, groups),
+    ]
+    return sorted(found, key=lambda c: (-c.size, c.kind, c.columns))
+
+
+def _groups(moments: Moments) -> Iterator[_Group]:
+    layout = moments.layout
+    radix = np.where(layout.members >= 0, layout.n_values[layout.members], 0)
+    shapes, which = np.unique(radix, axis=0, return_inverse=True)
+    p = moments.probabilities()
+    order = np.argsort(which, kind="stable")
+    edges = np.searchsorted(which[order], np.arange(len(shapes) + 1))
+    for g, shape in enumerate(shapes):
+        cliques = order[edges[g] : edges[g + 1]]
+        size = [int(k) for k in shape if k > 0]
+        cells = layout.offsets[cliques][:, None] + np.arange(int(np.prod(size)))
+        tables = p[cells].reshape(len(cliques), *size)
+        yield _Group(cliques, layout.members[cliques][:, : len(size)], tables)
+
+
+def _worst(size: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Positions of the largest sizes above rounding, largest first, ties in order."""
+    over = np.flatnonzero(size > ROUNDING)
+    if len(over) > MAX_LISTED:
+        over = np.sort(over[np.argpartition(-size[over], MAX_LISTED)[:MAX_LISTED]])
+    return over[np.argsort(-size[over], kind="stable")]
+
+
+def _ranges(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
+    for group in groups:
+        flat = group.tables.reshape(len(group.tables), -1)
+        excess = np.maximum(-flat, flat - 1.0)
+        size = excess.max(axis=1)
+        for n in _worst(size):
+            members = tuple(group.members[n].tolist())
+            table = group.tables[n]
+            if table.shape == (2, 2):
+                message = _frechet(moments, members, table)
+            else:
+                cell = np.unravel_index(int(np.argmax(excess[n])), table.shape)
+                value = _number(table[cell])
+                message = f"{_event(moments, members, cell)} = {value} must lie between 0 and 1"
+            yield Contradiction("range", _columns(moments, members), float(size[n]), message)
+
+
+def _frechet(moments: Moments, members: tuple[int, ...], table: NDArray[np.float64]) -> str:
+    a, b = members
+    p_a, p_b = table[1].sum(), table[:, 1].sum()
+    return (
+        f"{_event(moments, members, (1, 1))} = {_number(table[1, 1])} must lie between "
+        f"max(0, p_a + p_b - 1) = {_number(max(0.0, p_a + p_b - 1))} and "
+        f"min(p_a, p_b) = {_number(min(p_a, p_b))}, with "
+        f"p_a = {_event(moments, (a,), (1,))} = {_number(p_a)} and "
+        f"p_b = {_event(moments, (b,), (1,))} = {_number(p_b)}"
+    )
+
+
+def _sums(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
+    for group in groups:
+        size = np.abs(group.tables.reshape(len(group.tables), -1).sum(axis=1) - 1.0)
+        for n in _worst(size):
+            members = tuple(group.members[n].tolist())
+            total = moments.totals[group.cliques[n]]
+            got = total * group.tables[n].sum()
+            message = (
+                f"the counts of {_title(moments, members)} must add up to their total "
+                f"{_number(total)}, got {_number(got)}"
+            )
+            yield Contradiction("sum", _columns(moments, members), float(size[n]), message)
+
+
+def _marginals(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
+    """Compare all tables that tell the distribution of the same columns with the first one."""
+    told: dict[tuple[int, ...], list[tuple[_Group, tuple[int, ...]]]] = defaultdict(list)
+    for group in groups:
+        width = group.members.shape[1]
+        for k in range(1, width + 1):
+            for axes in combinations(range(width), k):
+                shape = tuple(group.tables.shape[1 + axis] for axis in axes)
+                told[shape].append((group, axes))
+    for shape, parts in told.items():
+        if any(len(axes) < group.members.shape[1] for group, axes in parts):
+            yield from _disagreements(moments, shape, parts)
+
+
+def _disagreements(
+    moments: Moments, shape: tuple[int, ...], parts: list[tuple[_Group, tuple[int, ...]]]
+) -> Iterator[Contradiction]:
+    columns = np.concatenate([group.members[:, axes] for group, axes in parts])
+    clique = np.concatenate([group.cliques for group, _ in parts])
+    marginal = np.concatenate([_marginal(group, axes) for group, axes in parts])
+    # cliques are listed short first, so the clique of just these columns, if any, leads
+    order = np.lexsort((clique, *columns.T[::-1]))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (columns[order[1:]] != columns[order[:-1]]).any(axis=1)
+    first = np.empty(len(order), dtype=np.intp)
+    first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+    difference = np.abs(marginal - marginal[first])
+    size = difference.max(axis=1)
+    for n in _worst(size):
+        members = tuple(columns[n].tolist())
+        flat = int(np.argmax(difference[n]))
+        cell = np.unravel_index(flat, shape)
+        here, there = moments.cliques[clique[n]], moments.cliques[clique[first[n]]]
+        message = (
+            f"{_title(moments, here)} gives {_event(moments, members, cell)} = "
+            f"{_number(marginal[n, flat])}, but {_title(moments, there)} gives "
+            f"{_number(marginal[first[n], flat])}"
+        )
+        yield Contradiction("marginal", _columns(moments, here), float(size[n]), message)
+
+
+def _marginal(group: _Group, axes: tuple[int, ...]) -> NDArray[np.float64]:
+    """Sum the tables of a group over all other axes: shape (n, cells)."""
+    others = tuple(1 + axis for axis in range(group.members.shape[1]) if axis not in axes)
+    return group.tables.sum(axis=others).reshape(len(group.members), -1)
+
+
+def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
+    """Check all triples of two-valued columns whose three pairs are known."""
+    pairs = [group for group in groups if group.tables.shape[1:] == (2, 2)]
+    if not pairs:
+        return
+    i, j = pairs[0].members.T
+    width = moments.n_variables
+    p = np.full((width, width), np.nan)
+    p[i, j] = p[j, i] = pairs[0].tables[:, 1, 1]
+    one = np.full(width, np.nan)
+    one[i], one[j] = pairs[0].tables[:, 1].sum(axis=1), pairs[0].tables[:, :, 1].sum(axis=1)
+    for group in groups:
+        if group.tables.shape[1:] == (2,):
+            one[group.members[:, 0]] = group.tables[:, 1]
+    later = np.arange(width)
+    sizes: list[NDArray[np.float64]] = []
+    places: list[NDArray[np.intp]] = []
+    for a in range(width):
+        apex = p[a][:, None] + p[a][None, :] - p - one[a]
+        cover = one[a] + one[:, None] + one[None, :] - p[a][:, None] - p[a][None, :] - p - 1.0
+        for kind, excess in enumerate((apex, cover)):
+            allowed = later[:, None] < later[None, :]
+            if kind:  # symmetric in all three columns
+                allowed = allowed & (later[:, None] > a)
+            excess = np.where(allowed, excess, np.nan)
+            b, c = np.nonzero(excess > ROUNDING)
+            worst = _worst(excess[b, c])
+            b, c = b[worst], c[worst]
+            sizes.append(excess[b, c])
+            places.append(np.column_stack([np.full(len(b), kind), np.full(len(b), a), b, c]))
+    size, place = np.concatenate(sizes), np.concatenate(places)
+    for n in _worst(size):
+        kind, a, b, c = place[n].tolist()
+        both = [_event(moments, pair, (1, 1)) for pair in ((a, b), (a, c), (b, c))]
+        alone = [_event(moments, (k,), (1,)) for k in (a, b, c)]
+        if kind:
+            rule, bound = f"{' + '.join(alone)} - {' - '.join(both)}", "1"
+            value = 1.0 + size[n]
+        else:
+            rule, bound = f"{both[0]} + {both[1]} - {both[2]}", f"{alone[0]} = {_number(one[a])}"
+            value = one[a] + size[n]
+        message = f"{rule} = {_number(value)} must be at most {bound}"
+        columns = _columns(moments, tuple(sorted((a, b, c))))
+        yield Contradiction("triangle", columns, float(size[n]), message)
+
+
+def _columns(moments: Moments, members: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(moments.names[i] for i in members)
+
+
+def _title(moments: Moments, members: tuple[int, ...]) -> str:
+    kind = {1: "the single", 2: "the pair", 3: "the triple"}.get(len(members), "the clique")
+    return f"{kind} {', '.join(_columns(moments, members))}"
+
+
+def _event(moments: Moments, members: tuple[int, ...], cell: tuple[int | np.intp, ...]) -> str:
+    parts = [
+        f"{moments.names[i]}={moments.variables[i].values[code]}"
+        for i, code in zip(members, cell, strict=True)
+    ]
+    return f"P({', '.join(parts)})"
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.6g}"

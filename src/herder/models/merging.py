@@ -1,0 +1,82 @@
+"""Adding up moments of parts of a table whose alphabets may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.models.layout import CliqueLayout
+from herder.models.variables import Variable, unite
+
+if TYPE_CHECKING:
+    from herder.models.moments import Moments
+
+    M = TypeVar("M", bound=Moments)
+
+__all__ = ["add"]
+
+
+def add(whole: M, part: Moments) -> M:
+    """Give the moments of two parts together; alphabets become those of all their rows."""
+    if part.names != whole.names:
+        raise ValueError(f"parts must have the columns {whole.names}, got {part.names}")
+    if part.cliques != whole.cliques:
+        raise ValueError(
+            f"parts must have the same cliques, got {len(whole.cliques)} up to order "
+            f"{whole.order} and {len(part.cliques)} up to order {part.order}"
+        )
+    both = zip(whole.variables, part.variables, strict=True)
+    united = tuple(
+        a if a == b else unite(a, b, _seen(whole, i) | _seen(part, i))
+        for i, (a, b) in enumerate(both)
+    )
+    return replace(
+        whole,
+        variables=united,
+        counts=_over(whole, united) + _over(part, united),
+        totals=whole.totals + part.totals,
+        from_rows=whole.from_rows and part.from_rows,
+    )
+
+
+def _seen(moments: Moments, variable: int) -> set[Hashable]:
+    """Labels of a variable that occur; all of them when no clique tells."""
+    values = moments.variables[variable].values
+    holds = (moments.layout.members == variable).any(axis=1)
+    if not holds.any():
+        return set(values)
+    clique = moments.cliques[int(np.argmax(holds))]
+    others = tuple(axis for axis, i in enumerate(clique) if i != variable)
+    counts = moments.table(clique).sum(axis=others)
+    return {label for label, count in zip(values, counts, strict=True) if count > 0}
+
+
+def _over(moments: Moments, variables: tuple[Variable, ...]) -> NDArray[np.float64]:
+    """Give the counts over other alphabets; labels that are lost do not occur."""
+    if [v.values for v in moments.variables] == [v.values for v in variables]:
+        return moments.counts
+    moved = [_codes(old, new) for old, new in zip(moments.variables, variables, strict=True)]
+    layout = CliqueLayout.of([variable.n_values for variable in variables], moments.cliques)
+    counts = np.zeros(layout.offsets[-1])
+    for c, clique in enumerate(moments.cliques):
+        table = counts[layout.offsets[c] : layout.offsets[c + 1]].reshape(layout.shape(c))
+        here = np.ix_(*(moved[i][0] for i in clique))
+        there = np.ix_(*(moved[i][1] for i in clique))
+        table[there] = moments.table(clique)[here]
+    return counts
+
+
+def _codes(old: Variable, new: Variable) -> tuple[list[int], list[int]]:
+    """Codes of the labels that both have, in the one and in the other."""
+    if new.edges is not None:  # bins are known by their edges, not by their means
+        shared = list(range(len(new.edges) + 1))
+        if None in old.values and None in new.values:
+            shared.append(len(shared))
+        return shared, shared
+    position = {label: code for code, label in enumerate(new.values)}
+    pairs = [(code, position[v]) for code, v in enumerate(old.values) if v in position]
+    return [code for code, _ in pairs], [code for _, code in pairs]

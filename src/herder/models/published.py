@@ -1,0 +1,240 @@
+r"""Moments as a plain table that a person can read and type.
+
+One row per count::
+
+    variable_a, value_a, variable_b, value_b, count, total
+    smokes, 1, coughs, 1, 31, 200
+
+says that of 200 rows 31 have ``smokes = 1`` and ``coughs = 1``. Triples add
+``variable_c, value_c``, and so on. The order of the columns is free, and spaces do not
+matter.
+
+- A row with a = b, or with b left blank, is a single.
+- Values may be left out for 0/1 columns: the count is then that of all ones, and the other
+  cells follow from the singles (and pairs, for a triple) by inclusion and exclusion, in
+  probabilities when the totals differ. Otherwise cells that are not listed are zero when
+  the listed ones add up to the total, and a single one left out is the rest.
+- Labels that read as numbers are numbers; in single quotes they are text, as are labels
+  with spaces around them. ``(missing)`` is the label of a missing value. Labels that are
+  neither numbers nor text come back as text, and bins keep their means, not their edges.
+- A row with nothing but ``variable_a`` (and ``value_a``) names a column (and one of its
+  labels) ahead of its counts. It is needed only where columns or labels have an order
+  other than that of first mention or that of sorting.
+"""
+
+import csv
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations, product
+from os import PathLike
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._store import open_table, write_table
+from herder.models.columns import alphabet, named_columns
+from herder.models.counting import binary_tables
+from herder.models.layout import all_cliques
+from herder.models.moments import Moments
+from herder.models.plain_table import ROUNDING, Source, moments_of_rows, tables_of_ones
+from herder.models.plain_text import label_text, name_text
+from herder.models.variables import Variable
+
+__all__ = ["load", "read_counts", "save"]
+
+
+def read_counts(
+    counts: object, *, total: float | None = None, names: Sequence[str] | None = None
+) -> Moments:
+    """Take a symmetric matrix of joint counts, or the columns or rows of a plain table.
+
+    Parameters
+    ----------
+    counts : array-like of shape (D, D), frame, mapping of columns or list of mappings
+        See `herder.Moments.from_counts`.
+    total : float, optional
+        Number of rows behind the counts, where the table has none; 1 for probabilities.
+    names : list of str, optional
+        Names of the columns of a matrix, or the order of those of a plain table.
+
+    Examples
+    --------
+    >>> rows = [{"variable_a": "rain", "count": 30}, {"variable_a": "wind", "count": 50}]
+    >>> read_counts(rows, total=100).counts
+    array([70., 30., 50., 50.])
+    """
+    if total is not None and not (np.isfinite(total) and total > 0):
+        raise ValueError(f"total must be a positive number, got {total!r}")
+    if isinstance(counts, Sequence) and counts and all(isinstance(r, Mapping) for r in counts):
+        keys = list(dict.fromkeys(str(key) for row in counts for key in row))
+        columns = {key: [row.get(key) for row in counts] for key in keys}
+        return moments_of_rows(columns, total=total, names=names)
+    named = named_columns(counts)
+    if named is None:
+        return _of_matrix(counts, total, names)
+    found = [name.strip().lower() for name in named[0]]
+    if not isinstance(counts, Mapping) and not {"variable_a", "count"} & set(found):
+        matrix = np.column_stack([np.asarray(column) for column in named[1]])
+        return _of_matrix(matrix, total, names or named[0])
+    columns = {
+        name: np.asarray(column, dtype=object).tolist()
+        for name, column in zip(named[0], named[1], strict=True)
+    }
+    return moments_of_rows(columns, total=total, names=names)
+
+
+def load(path: str | PathLike[str]) -> Moments:
+    """Read a plain table from a csv, npz or parquet file."""
+    table = open_table(path)
+    columns: dict[str, list[Any]] = {name: [] for name in table.names}
+    for chunk in table.chunks():
+        for name, column in chunk.items():
+            columns[name].extend(column.tolist())
+
+    def where(row: int) -> str:
+        if Path(path).suffix.lower() != ".csv":
+            return f"row {row + 1} of {path}"
+        with open(path, newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream)
+            lines = [reader.line_num for fields in reader if fields]
+        return f"line {lines[row + 1]} of {path}"
+
+    return moments_of_rows(columns, source=Source(str(path), where))
+
+
+def save(moments: Moments, path: str | PathLike[str]) -> None:
+    """Write a plain table, without values if all columns are 0/1 and nothing is lost by it."""
+    compact = _is_compact(moments)
+    letters = ascii_lowercase[: moments.order]
+    heads = [
+        [f"variable_{letter}"] + ([] if compact else [f"value_{letter}"]) for letter in letters
+    ]
+    names = [*(name for head in heads for name in head), "count", "total"]
+    rows = _compact_rows(moments) if compact else _full_rows(moments)
+    columns: list[NDArray[Any]] = [_objects(column) for column in zip(*rows, strict=True)]
+    n_counts = np.diff(moments.layout.offsets)
+    counts = moments.counts
+    if compact:
+        counts = moments.counts[moments.layout.offsets[1:] - 1]
+        n_counts = np.ones_like(n_counts)
+    numbers = [_whole(counts), _whole(np.repeat(moments.totals, n_counts))]
+    declared = [] if _is_plain(moments) else list(_declarations(moments, compact))
+    if declared:
+        ahead = zip(*declared, strict=True)
+        columns = [
+            np.concatenate([_objects(first), column])
+            for first, column in zip(ahead, columns, strict=True)
+        ]
+        blank = _objects([""] * len(declared))
+        numbers = [np.concatenate([blank, _objects(map(str, n.tolist()))]) for n in numbers]
+    write_table(path, names, [dict(zip(names, [*columns, *numbers], strict=True))])
+
+
+def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None) -> Moments:
+    try:
+        matrix = np.asarray(counts, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"counts must be a matrix of numbers or a plain table: {error}") from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise ValueError(f"counts must be a square matrix, got shape {matrix.shape}")
+    width = len(matrix)
+    labels = [f"x{j}" for j in range(width)] if names is None else [str(n) for n in names]
+    if len(set(labels)) != width or len(labels) != width:
+        raise ValueError(f"names must be {width} different names, got {labels}")
+    if not np.isfinite(matrix).all():
+        a, b = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(f"counts must be finite, got {matrix[a, b]} for {labels[a]}, {labels[b]}")
+    if total is None:
+        raise ValueError(
+            "total must be given with a matrix of counts (1 for probabilities), got None"
+        )
+    gap = np.abs(matrix - matrix.T)
+    if gap.max() > ROUNDING * total:
+        a, b = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        raise ValueError(
+            f"counts must be symmetric, got {labels[a]}, {labels[b]} = {matrix[a, b]:g} and "
+            f"{labels[b]}, {labels[a]} = {matrix[b, a]:g}"
+        )
+    order = min(2, width)
+    flat = binary_tables(float(total), matrix.diagonal(), matrix, np.empty((0, 0, 0)), order)
+    cliques = all_cliques(width, order)
+    variables = tuple(Variable(name, (0, 1), "int64") for name in labels)
+    return Moments(variables, cliques, flat, np.full(len(cliques), float(total)))
+
+
+def _is_compact(moments: Moments) -> bool:
+    """Whether the counts of ones say it all, bit for bit."""
+    if not all(variable.is_switch for variable in moments.variables):
+        return False
+    at = moments.layout.offsets[1:] - 1
+    known = zip(moments.counts[at].tolist(), moments.totals.tolist(), strict=True)
+    ones = dict(zip(moments.cliques, known, strict=True))
+    cells: list[NDArray[np.float64]] = []
+    for size in range(1, moments.order + 1):
+        cliques = [clique for clique in moments.cliques if len(clique) == size]
+        parts = (part for c in cliques for part in combinations(c, size - 1) if part)
+        if not all(part in ones for part in parts):
+            return False
+        cells.append(tables_of_ones(cliques, ones).ravel())
+    return np.array_equal(np.concatenate(cells), moments.counts)
+
+
+def _is_plain(moments: Moments) -> bool:
+    """Whether first mention and sorting give back the order of the columns and labels."""
+    mentioned = dict.fromkeys(i for clique in moments.cliques for i in clique)
+    if list(mentioned) != list(range(moments.n_variables)):
+        return False
+    for variable in moments.variables:
+        labels = {label for label in variable.values if label is not None}
+        missing = (None,) if None in variable.values else ()
+        if (*alphabet(labels), *missing) != variable.values:
+            return False
+    return True
+
+
+def _declarations(moments: Moments, compact: bool) -> Iterable[list[str]]:
+    for variable in moments.variables:
+        name = name_text(variable.name)
+        if compact:
+            yield [name] + [""] * (moments.order - 1)
+            continue
+        for label in variable.values:
+            yield [name, label_text(label)] + ["", ""] * (moments.order - 1)
+
+
+def _compact_rows(moments: Moments) -> Iterable[list[str]]:
+    names = [name_text(name) for name in moments.names]
+    for clique in moments.cliques:
+        row = [names[i] for i in clique]
+        if len(row) == 1 and moments.order > 1:
+            row *= 2
+        yield row + [""] * (moments.order - len(row))
+
+
+def _full_rows(moments: Moments) -> Iterable[list[str]]:
+    names = [name_text(name) for name in moments.names]
+    fields = [
+        [[name, label_text(label)] for label in variable.values]
+        for name, variable in zip(names, moments.variables, strict=True)
+    ]
+    for clique in moments.cliques:
+        for cell in product(*(fields[i] for i in clique)):
+            row = [text for pair in cell for text in pair]
+            if len(cell) == 1 and moments.order > 1:
+                row *= 2
+            yield row + [""] * (2 * moments.order - len(row))
+
+
+def _objects(texts: Iterable[Hashable]) -> NDArray[Any]:
+    listed = list(texts)
+    column = np.empty(len(listed), dtype=object)
+    column[:] = listed
+    return column
+
+
+def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    """Give integers where all are, so that a file reads 31 and not 31.0."""
+    whole = bool((numbers == np.rint(numbers)).all()) and np.abs(numbers).max() < 2**53
+    return numbers.astype(np.int64) if whole else numbers
