@@ -157,6 +157,7 @@ def test_counts_survive_the_folding_of_the_clock():
     """Triples of few rows turn the clock over every N steps; pairs of many rows widen int32."""
     rows = coupled_rows(7, 6, seed=2)
     check_retrace(rows, 3, "01", "none", n_steps=150)
+    check_retrace(coupled_rows(900, 5), 3, "01", "visited", n_steps=1500)
     moments = Moments.from_data(rows, 2)
     many = Moments(moments.variables, moments.cliques, moments.counts * 3_000_000,
                    moments.totals * 3_000_000, True)

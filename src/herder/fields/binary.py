@@ -161,7 +161,7 @@ class BinaryHerd:
         if self.order == 3:
             # t n - N c is the same with t - N and c - n in place of t and c
             turns = clock // self.total
-            herd.count3[:] -= (turns * herd.target3).astype(herd.count3.dtype)
+            herd.count3[:] -= turns * herd.target3.astype(np.int64)
             herd.debt1[:] -= turns * self.total * herd.target1
             herd.debt2[:] -= (turns * self.total) * herd.target2.astype(np.int64)
             herd.number[_jit.CLOCK] = clock - turns * self.total
@@ -196,7 +196,8 @@ class BinaryHerd:
             pair += herd.lift[:, None] + herd.lift - clock * self.total
         levels: list[NDArray[Any]] = [single, pair, herd.target3]
         if self.order == 3:
-            levels[2] = int(clock) * herd.target3.astype(np.int64) - self.total * herd.count3
+            fired = self.total * herd.count3.astype(np.int64)
+            levels[2] = int(clock) * herd.target3.astype(np.int64) - fired
         flat = [level[axes] for level, axes in zip(levels, self._sorted, strict=False)]
         return np.rint(np.concatenate(flat)).astype(np.int64)
 
