@@ -1,0 +1,62 @@
+"""The command ``herder``: one file per verb.
+
+Only typer and rich are imported before a verb runs, so that ``herder --help`` answers at once.
+"""
+
+import signal
+import sys
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from herder.cli.demo import demo
+from herder.cli.moments import moments
+from herder.cli.synth import synth
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="herder",
+    help="Deterministic sampling and learning by herding.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import herder
+
+        typer.echo(f"herder {herder.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _herder(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Deterministic sampling and learning by herding."""
+
+
+app.command("moments")(moments)
+app.command("synth")(synth)
+app.command("demo")(demo)
+
+
+def main() -> None:
+    """Run the command; a signal to end leaves no half-written file."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        app()
+    except KeyboardInterrupt:  # before a verb has begun
+        sys.exit(130)

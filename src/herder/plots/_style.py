@@ -1,0 +1,44 @@
+"""One look for all pictures. Figures are made without pyplot, so nothing stays open."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["GREY", "INK", "SERIES", "STATES", "new_figure", "tidy"]
+
+INK = "#1f2933"
+GREY = "#9aa5b1"
+
+#: Colours of what is compared, the herd first; they differ in lightness as well as in hue.
+SERIES = ("#0f766e", "#d97706", "#7c3aed", "#be123c")
+
+#: Pale fills of regions, one per state.
+STATES = ("#99d8cf", "#fcd9a0", "#d3c3f7", "#f5b5c4", "#bcd7f5", "#d5e3a3")
+
+
+def new_figure(
+    n_axes: int = 1, *, width: float = 5.4, height: float = 3.5
+) -> "tuple[Figure, Any]":
+    """Give a figure and its axes, side by side; one Axes when ``n_axes`` is 1."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "pictures need matplotlib, which is not installed: pip install 'herder[report]'"
+        ) from None
+    figure = Figure(figsize=(width * n_axes, height), layout="constrained")
+    axes = figure.subplots(1, n_axes)
+    for ax in [axes] if n_axes == 1 else axes:
+        tidy(ax)
+    return figure, axes
+
+
+def tidy(ax: "Axes") -> None:
+    """Leave two spines, a faint grid behind the data, and small type."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["bottom", "left"]].set_color(GREY)
+    ax.grid(visible=True, color="#e4e7eb", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.tick_params(labelsize=9, color=GREY, labelcolor=INK, which="both")

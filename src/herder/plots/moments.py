@@ -1,0 +1,162 @@
+r"""Pictures of a moment herd: agreement of the counts, P(k), moment error, weight norm.
+
+The moment error of a herd whose weights stay bounded lies below :math:`c / T`; on two
+logarithmic axes that is a line of slope -1, which `plot_moment_error` draws beside it.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder.fields.live import Trace
+from herder.models.moments import Moments
+from herder.plots._style import GREY, INK, SERIES, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_agreement", "plot_count_distribution", "plot_moment_error", "plot_weight_norm"]
+
+#: More points than this are drawn as one image inside the picture, to keep it small.
+MAX_VECTOR_POINTS = 1500
+
+#: Counts k that every distribution holds less often than this are left out at both ends.
+SMALLEST_SHARE = 5e-4
+
+
+def plot_agreement(target: Moments, reached: Moments) -> "Figure":
+    """Draw the share of every cell among the samples against its share in the table.
+
+    Parameters
+    ----------
+    target : Moments
+        Counts that were to be matched.
+    reached : Moments
+        Counts of the samples, over the same columns and cliques.
+
+    Returns
+    -------
+    Figure
+        On the left the shares with the diagonal, on the right their differences.
+    """
+    if target.variables != reached.variables or target.cliques != reached.cliques:
+        raise ValueError("reached must have the columns and the cliques of target")
+    wanted, got = target.probabilities(), reached.probabilities()
+    sizes = np.repeat([len(clique) for clique in target.cliques], np.diff(target.layout.offsets))
+    figure, (left, right) = new_figure(2, width=4.4, height=3.7)
+    left.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1)
+    right.axhline(0, color=GREY, linewidth=1, zorder=1)
+    names = {1: "single columns", 2: "pairs", 3: "triples"}
+    for size in sorted(set(sizes.tolist()), reverse=True):
+        held = sizes == size
+        label = names.get(size, f"groups of {size}")
+        style = {
+            "s": {1: 20, 2: 11}.get(size, 6),
+            "color": SERIES[(size - 2) % len(SERIES)],
+            "alpha": 0.65,
+            "linewidths": 0,
+            "rasterized": bool(held.sum() > MAX_VECTOR_POINTS),
+        }
+        left.scatter(wanted[held], got[held], label=label, **style)
+        right.scatter(wanted[held], got[held] - wanted[held], **style)
+    left.set_xlabel("share in the table")
+    left.set_ylabel("share among the samples")
+    left.set_aspect("equal", adjustable="datalim")
+    right.set_xlabel("share in the table")
+    right.set_ylabel("samples minus table")
+    right.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3), useMathText=True)
+    left.legend(frameon=False, fontsize=9, loc="upper left", markerscale=1.4)
+    return figure
+
+
+def plot_count_distribution(
+    distributions: Mapping[str, ArrayLike], *, bars: str | None = None
+) -> "Figure":
+    """Draw distributions P(k) of the number of ones.
+
+    Parameters
+    ----------
+    distributions : mapping of label to array-like of shape (D + 1,)
+        P(k), k = 0, ..., D, for each of what is compared.
+    bars : str, optional
+        Label of the one to draw as bars, the first by default; the others are dots.
+    """
+    if not distributions:
+        raise ValueError("distributions must hold at least one, got none")
+    shares = {label: np.asarray(values, dtype=float) for label, values in distributions.items()}
+    lengths = {len(values) for values in shares.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"distributions must have one length, got lengths {sorted(lengths)}")
+    base = next(iter(shares)) if bars is None else bars
+    if base not in shares:
+        raise ValueError(f"bars must be one of {list(shares)}, got {bars!r}")
+    k = np.arange(lengths.pop())
+    figure, ax = new_figure(width=6.4)
+    drawn = [ax.bar(k, shares[base], width=0.82, color="#cbd2d9", label=base)]
+    others = [label for label in shares if label != base]
+    for label, colour, marker in zip(others, SERIES, "os^D", strict=False):
+        drawn += ax.plot(
+            k,
+            shares[label],
+            marker=marker,
+            markersize=4.5,
+            color=colour,
+            linewidth=1.2,
+            label=label,
+        )
+    held = np.nonzero(np.max(list(shares.values()), axis=0) > SMALLEST_SHARE)[0]
+    ax.set_xlim(max(held[0] - 1, 0) - 0.6, min(held[-1] + 1, k[-1]) + 0.6)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.grid(visible=False, axis="x")
+    ax.set_xlabel("number of ones in a row, k")
+    ax.set_ylabel("share of rows, P(k)")
+    ax.legend(handles=drawn, frameon=False, fontsize=9)
+    return figure
+
+
+def plot_moment_error(trace: Trace) -> "Figure":
+    """Draw the moment error against the number of samples, with a line of slope -1."""
+    figure, ax = new_figure()
+    t = trace.t.astype(float)
+    _log_line(ax, t, trace.error, SERIES[0], "largest error", "o")
+    _log_line(ax, t, trace.rms, SERIES[1], "root mean square", "s")
+    held = trace.error > 0
+    if held.any():
+        at = np.nonzero(held)[0][-1]
+        line = trace.error[at] * t[at] / t
+        ax.plot(t, line, color=GREY, linestyle="--", linewidth=1.2, label="1/T")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("samples so far, T")
+    ax.set_ylabel("moment error")
+    ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def plot_weight_norm(trace: Trace) -> "Figure":
+    """Draw the Euclidean norm of the weights against the number of samples."""
+    figure, ax = new_figure()
+    ax.plot(trace.t, trace.norm, marker="o", markersize=4, color=SERIES[0], linewidth=1.4)
+    ax.set_xscale("log")
+    ax.set_ylim(0, 1.15 * float(np.max(trace.norm, initial=1e-9)))
+    ax.set_xlabel("samples so far, T")
+    ax.set_ylabel("norm of the weights")
+    ax.tick_params(axis="x", which="minor", color=INK)
+    return figure
+
+
+def _log_line(
+    ax: Any,
+    t: NDArray[np.float64],
+    error: NDArray[np.float64],
+    colour: str,
+    label: str,
+    mark: str,
+) -> None:
+    """Draw a line; an error of exactly zero has no place on a logarithmic axis."""
+    held = error > 0
+    ax.plot(
+        t[held], error[held], marker=mark, markersize=4, color=colour, linewidth=1.4, label=label
+    )
