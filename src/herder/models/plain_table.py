@@ -99,8 +99,8 @@ def moments_of_rows(
             _declare(reader, *given[0])
             continue
         cell = _cell(reader, given, row)
-        number = _number(count, "count", source.where(row))
-        known = _number(of, "total", source.where(row)) if not is_blank(of) else total
+        number = _number(count, "count", source, row)
+        known = _number(of, "total", source, row) if not is_blank(of) else total
         if known is None:
             raise ValueError(
                 f"total must be given, got a blank in {source.where(row)}: fill it in or pass "
@@ -152,14 +152,14 @@ def _known_columns(
     return fields, n_letters
 
 
-def _number(text: Any, name: str, where: str) -> float:
+def _number(text: Any, name: str, source: Source, row: int) -> float:
     try:
         number = float(text)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
         shown = "a blank" if is_blank(text) else repr(text)
-        raise ValueError(f"{name} must be a number, got {shown} in {where}")
+        raise ValueError(f"{name} must be a number, got {shown} in {source.where(row)}")
     return number
 
 
