@@ -27,6 +27,14 @@ def test_import_is_light(code):
     assert not loaded.intersection(HEAVY)
 
 
+def test_help_is_light():
+    code = "from typer.testing import CliRunner; from herder.cli import app\n"
+    code += "assert CliRunner().invoke(app, ['synth', '--help']).exit_code == 0"
+    loaded = loaded_after(code)
+    assert "typer" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
 def test_the_probe_sees_a_heavy_import():
     assert "scipy" in loaded_after("import herder, scipy")
 

@@ -3,13 +3,12 @@
 Only typer and rich are imported before a verb runs, so that ``herder --help`` answers at once.
 """
 
-import signal
 import sys
-from types import FrameType
 from typing import Annotated
 
 import typer
 
+from herder.cli._border import STOPPED, catch_signals
 from herder.cli.demo import demo
 from herder.cli.moments import moments
 from herder.cli.synth import synth
@@ -51,12 +50,8 @@ app.command("demo")(demo)
 
 def main() -> None:
     """Run the command; a signal to end leaves no half-written file."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)
+    catch_signals()
     try:
         app()
     except KeyboardInterrupt:  # before a verb has begun
-        sys.exit(130)
+        sys.exit(STOPPED)

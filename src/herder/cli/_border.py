@@ -2,8 +2,10 @@
 
 import functools
 import shlex
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import ParamSpec
 
 import typer
@@ -18,7 +20,10 @@ from rich.progress import (
 )
 
 __all__ = [
+    "STOPPED",
+    "catch_signals",
     "command_line",
+    "heed_signals",
     "parse_bins",
     "parse_size",
     "progress_bar",
@@ -38,6 +43,9 @@ OPTIONS = (
     ("nearest consistent", "--contradictions nearest"),
 )
 
+#: Signals that asked this process to end.
+_received: list[int] = []
+
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -52,8 +60,8 @@ def user_errors(verb: Callable[P, None]) -> Callable[P, None]:
             _say("stopped: nothing was written")
             raise typer.Exit(STOPPED) from None
         except OSError as error:
-            named = error.filename is not None and error.strerror is not None
-            _say(f"{error.strerror}: {error.filename}" if named else str(error))
+            where = "" if error.filename is None else f": {error.filename}"
+            _say(f"{error.strerror}{where}" if error.strerror else str(error))
             raise typer.Exit(USER_ERROR) from None
         except MemoryError:
             _say("not enough memory: give a smaller --max-memory, a lower --order or fewer --bins")
@@ -65,6 +73,29 @@ def user_errors(verb: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(USER_ERROR) from None
 
     return run
+
+
+def catch_signals() -> None:
+    """Let Ctrl-C and a request to end raise, and remember them.
+
+    An exception that comes while Python runs a destructor is lost; `heed_signals` raises it again.
+    """
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        _received.append(number)
+        heed_signals()
+
+    signal.signal(signal.SIGINT, receive)
+    signal.signal(signal.SIGTERM, receive)
+
+
+def heed_signals() -> None:
+    """Raise if the user has asked to stop; long loops call it."""
+    if not _received:
+        return
+    if _received[-1] == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + _received[-1])
 
 
 def _say(text: str) -> None:
@@ -128,9 +159,7 @@ def require_output(
     if path.is_dir():
         raise ValueError(f"{role} must name a file, got the folder {str(path)!r}")
     if any(path.resolve() == other.resolve() for other in others):
-        raise ValueError(
-            f"{role} must not overwrite another file of the command, got {str(path)!r}"
-        )
+        raise ValueError(f"{role} must not be another file of the command, got {str(path)!r}")
 
 
 def command_line(context: typer.Context) -> str:

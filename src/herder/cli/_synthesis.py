@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rich.progress import Progress
 
 from herder._store import TableSource, write_table
 from herder._validation import positive_int
+from herder.cli._border import heed_signals
 from herder.cli._table import (
     Reading,
     TableFacts,
@@ -24,7 +26,7 @@ from herder.fields.diagnose import MomentDiagnostics, diagnose
 from herder.fields.live import MomentHerd
 from herder.fields.moment import MAX_RESTART_ROWS
 from herder.models.moments import Moments
-from herder.models.variables import Codes, decode
+from herder.models.variables import Codes, Variable, decode
 
 __all__ = ["Job", "run_job"]
 
@@ -69,6 +71,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     if found and job.contradictions == "error":
         moments.require_consistent()
     n = _n_rows(job, moments)
+    _require_format(job.output, moments)
     conditions = [_condition(text, moments) for text in job.where]
     if job.count_above is not None:
         _require_switches(job.count_above, moments)
@@ -86,9 +89,10 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     run.burn_in(job.burn_in, progress)
     write_table(job.output, moments.names, run.chunks(progress))
     diagnostics = run.diagnose()
-    lines = _summary(job, run, diagnostics, found)
+    tail = _tail(job, run, diagnostics)
+    lines = [*_summary(job, run, diagnostics, found), *tail]
     if job.report is not None:
-        _write_report(job.report, job, run, diagnostics, found)
+        _write_report(job.report, job, run, diagnostics, contradictions=found, tail=tail)
         lines.append(f"report: {job.report}")
     return lines
 
@@ -104,6 +108,18 @@ def _read(job: Job, reading: Reading, progress: Progress) -> tuple[TableSource |
             "got 'rows'"
         )
     return None, Moments.load(job.table, contradictions="allow")
+
+
+def _require_format(output: Path, moments: Moments) -> None:
+    """Write every label once, elsewhere: what the format cannot hold shows before a long run."""
+    n_values = np.array(moments.n_values)
+    labels = decode(np.arange(n_values.max())[:, None] % n_values, moments.variables)
+    with TemporaryDirectory() as folder:
+        trial = Path(folder, f"trial{output.suffix}")
+        try:
+            write_table(trial, moments.names, [labels])
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(trial), str(output))) from error
 
 
 def _n_rows(job: Job, moments: Moments) -> int:
@@ -126,10 +142,19 @@ def _condition(text: str, moments: Moments) -> tuple[int, int]:
         if not label:
             return column, variable.code(None)
         if variable.edges is not None and label not in map(str, variable.values):
-            return column, int(np.searchsorted(variable.edges, float(label), side="right"))
+            return column, _bin_of(variable, label)
         return column, variable.code(label)
     rule = "where must be COLUMN=VALUE with a column of"
     raise ValueError(f"{rule} {', '.join(moments.names[:20])}, got {text!r}")
+
+
+def _bin_of(variable: Variable, label: str) -> int:
+    """Code of the bin that a number falls into."""
+    try:
+        number = float(label)
+    except ValueError:
+        raise ValueError(f"value of {variable.name!r} must be a number, got {label!r}") from None
+    return int(np.searchsorted(variable.edges or (), number, side="right"))
 
 
 def _require_switches(count_above: int, moments: Moments) -> None:
@@ -202,6 +227,7 @@ class _Run:
         """Herd ``n`` states (for ever without ``n``), a tenth of a second's worth at a time."""
         done = 0
         while n is None or done < n:
+            heed_signals()
             began = time.perf_counter()
             size = self._breath if n is None else min(self._breath, n - done)
             codes = self.live.advance(size)
@@ -291,8 +317,6 @@ def _summary(
     note = _sampled(run)
     if note:
         lines.append(note)
-    if job.count_above is not None:
-        lines += _tail(job, run, diagnostics)
     return lines
 
 
@@ -342,7 +366,13 @@ def _tail(job: Job, run: _Run, diagnostics: MomentDiagnostics) -> list[str]:
 
 
 def _write_report(
-    path: Path, job: Job, run: _Run, diagnostics: MomentDiagnostics, contradictions: list[str]
+    path: Path,
+    job: Job,
+    run: _Run,
+    diagnostics: MomentDiagnostics,
+    *,
+    contradictions: list[str],
+    tail: list[str],
 ) -> None:
     import herder
     from herder.report import Synthesis, synthesis_page
@@ -360,6 +390,7 @@ def _write_report(
             table_counts=None if run.facts is None else run.facts.ones,
             sample_counts=run.sample_counts(),
             contradictions=contradictions,
+            tail=tail,
             notes=[note] if note else [],
             command=job.command,
             version=herder.__version__,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from herder._store import TableSource, open_table
+from herder.cli._border import heed_signals
 from herder.fields.diagnose import row_hashes
 from herder.models.moments import Moments
 from herder.models.variables import encode
@@ -145,6 +146,7 @@ def _watched(
     task = progress.add_task(what, total=source.n_rows, note="")
     seen = 0
     for chunk in reading.chunks(source):
+        heed_signals()
         yield chunk
         n = len(next(iter(chunk.values())))
         seen += n

@@ -94,7 +94,8 @@ def plot_count_distribution(
         raise ValueError(f"bars must be one of {list(shares)}, got {bars!r}")
     k = np.arange(lengths.pop())
     figure, ax = new_figure(width=6.4)
-    drawn = [ax.bar(k, shares[base], width=0.82, color="#cbd2d9", label=base)]
+    colour = "#cbd2d9" if len(shares) > 1 else SERIES[0]
+    drawn = [ax.bar(k, shares[base], width=0.82, color=colour, label=base)]
     others = [label for label in shares if label != base]
     for label, colour, marker in zip(others, SERIES, "os^D", strict=False):
         drawn += ax.plot(

@@ -28,7 +28,8 @@ VERDICTS = {
     "bounded": (
         "good",
         "All is well: the weights of the herd stayed bounded, which means that the error goes "
-        "down in proportion to 1 / (number of rows). Twice as many rows, half the error.",
+        "down in proportion to 1 / (number of rows) in the long run: twice as many rows, half "
+        "the error.",
     ),
     "inconsistent moments": (
         "warning",
@@ -74,6 +75,8 @@ class Synthesis:
         P(k) of the table and of the rows given out, for 0/1 columns.
     contradictions : sequence of str
         What the given counts have and no table can have, worst first.
+    tail : sequence of str
+        What was asked about the number of ones, and the answer.
     notes : sequence of str
         Anything else that the reader should know.
     command : str
@@ -92,6 +95,7 @@ class Synthesis:
     table_counts: NDArray[np.float64] | None = None
     sample_counts: NDArray[np.float64] | None = None
     contradictions: Sequence[str] = ()
+    tail: Sequence[str] = ()
     notes: Sequence[str] = ()
     command: str = ""
     version: str = ""
@@ -117,7 +121,7 @@ def synthesis_page(synthesis: Synthesis) -> Page:
     page.add("Pair by pair", *_agreement(synthesis))
     if synthesis.sample_counts is not None:
         page.add("How many ones a row has", *_counts(synthesis))
-    page.add("The error goes down", *_error(synthesis))
+    page.add("How the error fell", *_error(synthesis))
     page.add("The weights", *_weights(synthesis))
     page.add("Copied rows", *_copies(synthesis))
     page.add("To repeat it", *_repeat(synthesis))
@@ -196,7 +200,7 @@ def _contradictions(synthesis: Synthesis) -> list[Block]:
     shown = [(str(i), text) for i, text in enumerate(found[:N_CONTRADICTIONS], 1)]
     return [
         Text(
-            f"{len(found):,} of the given numbers rule each other out: no table of rows could "
+            f"{_times(len(found))} the given numbers rule each other out: no table of rows could "
             "have them all. The rows follow the nearest counts that the herd could reach; the "
             f"distance to the given ones is {synthesis.diagnostics.distance:.2e} (root of the "
             "sum of squared differences of shares).",
@@ -252,6 +256,7 @@ def _counts(synthesis: Synthesis) -> list[Block]:
     return [
         Text(text),
         Picture(plot_count_distribution(shares), "Distribution of the number of ones in a row."),
+        *(Text(line) for line in synthesis.tail),
     ]
 
 
@@ -356,6 +361,10 @@ def _selection(synthesis: Synthesis) -> str:
         f"those where {' and '.join(synthesis.where)}, of {synthesis.diagnostics.n_steps:,} "
         "herded; everything below but P(k) and copies is about all of these"
     )
+
+
+def _times(n: int) -> str:
+    return "Once" if n == 1 else f"{n:,} times"
 
 
 def _names(moments: Moments) -> str:

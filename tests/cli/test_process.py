@@ -1,0 +1,57 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "herder"]
+
+
+def started(*words: object, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *(str(word) for word in words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_signal_leaves_no_file(binary_csv, tmp_path, number, code, suffix):
+    out = tmp_path / f"rows{suffix}"
+    process = started("synth", binary_csv, "-n", 10**9, "-o", out)
+    try:
+        waited = time.monotonic()
+        while not list(tmp_path.iterdir()):  # until the file has been begun
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() - waited < 60
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == code
+    if number == signal.SIGINT:
+        assert errors.endswith("herder: stopped: nothing was written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_shows_the_moment_error(binary_csv, tmp_path):
+    words = ("synth", binary_csv, "-n", 20_000, "-o", tmp_path / "a.csv")
+    process = started(*words, FORCE_COLOR="1", COLUMNS="120")
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "herding" in errors
+    assert "moment error" in errors
+    assert "herding" not in out
+
+
+def test_nothing_but_errors_goes_to_stderr_when_nobody_watches(binary_csv):
+    process = started("moments", binary_csv)
+    out, errors = process.communicate(timeout=60)
+    assert errors == ""
+    assert "15 tables of counts" in out
