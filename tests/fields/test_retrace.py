@@ -181,3 +181,34 @@ def test_the_specification_obeys_the_laws_of_a_system(encoding):
     system = MomentSystem(features, make_pool(rows, "rows"))
     report = check_system(system, features.start_weights(), exact=True, n_steps=60)
     assert report.violations.n_violations == 0
+
+
+def test_growing_weights_widen_their_tables_and_stay_exact():
+    """Contradictory moments let weights grow past int16 and int32 without a wrong bit."""
+    rows = coupled_rows(30, 5)
+    for order, steps in ((2, 9000), (3, 70_000)):
+        given = Moments.from_data(rows, order)
+        counts = given.counts * 200_000 if order == 2 else given.counts.copy()
+        totals = given.totals * 200_000 if order == 2 else given.totals
+        counts[-1] = 2 * totals[-1]  # no table can have more than all rows
+        moments = Moments(given.variables, given.cliques, counts, totals)
+        features = CliqueFeatures.of(moments, "01")
+        arguments = {
+            "t": 0,
+            "pool": make_pool(rows, "none"),
+            "scan": np.arange(5),
+            "max_sweeps": 0,
+        }
+        engines = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
+        results = []
+        for engine in engines:
+            live = engine(
+                features, features.start_weights(), np.zeros(5, dtype=np.int16), **arguments
+            )
+            out = np.empty((steps, 5), dtype=np.int8)
+            live.run(out)
+            results.append((out, live.weights))
+        assert np.abs(results[0][1]).max() > (2**31 if order == 2 else 2**15)
+        for out, weights in results[1:]:
+            np.testing.assert_array_equal(out, results[0][0])
+            np.testing.assert_array_equal(weights, results[0][1])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _atom_jit as _jit
-from herder.fields.binary import MAX_STEPS, MIN_STEPS
+from herder.fields.binary import MAX_STEPS, fitted, room_in
 from herder.fields.system import PCT_TOLERANCE, Pool, Tally
 from herder.models.features import CliqueFeatures
 
@@ -68,8 +68,6 @@ class AtomHerd:
         target = self._dense(features.target)
         weight = self._dense(weights)
         has = self._dense(np.ones(features.n_features, dtype=np.int64))
-        largest = int(np.abs(weight[1]).max(initial=0))
-        narrow = largest < 2**30 and self.total * MIN_STEPS < 2**30
         number = np.zeros(6)
         number[_jit.TOTAL] = self.total
         number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
@@ -84,7 +82,7 @@ class AtomHerd:
             has1=has[0].astype(float),
             has2=has[1].astype(np.int8),
             debt1=-weight[0].astype(float),
-            debt2=(-weight[1]).astype(np.int32 if narrow else np.int64),
+            debt2=fitted(-weight[1], self.total, np.int32),
             field=np.zeros(int(first[-1])),
             on=first[:-1] + state.astype(np.intp),
             drift=np.zeros(int(first[-1])),
@@ -156,13 +154,11 @@ class AtomHerd:
         """Fold the clock away so that no count overflows; return how many steps may follow."""
         herd = self._herd
         single, pair = self._dense(self.weights)
-        largest = int(np.abs(pair).max(initial=0))
-        if herd.debt2.dtype == np.int32 and (2**31 - 1 - largest) // self.total < MIN_STEPS:
-            self._herd = herd = herd._replace(debt2=herd.debt2.astype(np.int64))
-        herd.debt1[:], herd.debt2[:] = -single, -pair
+        herd.debt1[:] = -single
         herd.number[_jit.CLOCK] = 0.0
-        limit = int(np.iinfo(herd.debt2.dtype).max) - largest
-        return min(MAX_STEPS, limit // self.total)
+        debt2 = fitted(-pair, self.total, herd.debt2.dtype)
+        self._herd = herd._replace(debt2=debt2)
+        return min(MAX_STEPS, room_in(debt2, self.total))
 
 
 def _atoms_of_features(

@@ -85,15 +85,19 @@ class BinaryHerd:
         self._index = _index_of_cliques(features.n_variables, self.order)
         self._sorted = [tuple(np.sort(self._back[axes], axis=0)) for axes in self._index]
         self.total = features.units.total
+        self._fired = (4 if self.signed else 1) * self.total  # what one step adds to debt2
         width = features.n_variables
         target = self._dense(features.target)
         weight = self._dense(weights)
         clock = t % self.total if self.order == 3 else 0
+        if self.order == 3:  # rows [i < j, :] are used, the others stay zero
+            upper = np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
+            target[2], weight[2] = target[2] * upper, weight[2] * upper
         count3 = clock * target[2] - weight[2]
         if self.order == 3 and (count3 % self.total).any():
             raise ValueError("weights of triples must be t * target minus whole counts")
         whole = np.int32 if self.total < 2**31 else np.int64
-        narrow = np.int16 if self.total <= 2**14 else np.int32
+        narrow = np.int16 if self.total < 2**15 else np.int32
         on = np.ascontiguousarray(state[scan], dtype=np.int8)
         active = np.zeros(width, dtype=np.intp)
         place = np.zeros(width, dtype=np.intp)
@@ -106,8 +110,6 @@ class BinaryHerd:
         number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
         number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
         shift = clock if not self.signed else 0
-        largest = int(np.abs(shift * target[1] - weight[1]).max(initial=0))
-        kind = np.int32 if largest < 2**30 and self.total < 2**20 else np.int64
         rows, sizes = pool.as_lists(self._back)
         tally = np.zeros(6, dtype=np.int64)
         tally[_jit.ACTIVE] = len(chosen)
@@ -119,8 +121,8 @@ class BinaryHerd:
             target3=target[2].astype(narrow),
             rest=target[1].sum(axis=0) * float(self.signed),
             debt1=(shift * target[0] - weight[0]).astype(np.float64),
-            debt2=(shift * target[1] - weight[1]).astype(kind),
-            count3=(count3 // self.total).astype(narrow),
+            debt2=fitted(shift * target[1] - weight[1], self._fired, np.int32),
+            count3=fitted(count3 // self.total, 1, narrow),
             lift=np.zeros(width),
             field=np.zeros(width),
             sign=1.0 - 2.0 * on,
@@ -131,7 +133,7 @@ class BinaryHerd:
             pool_size=sizes,
             drift=np.zeros(width),
             pull3=np.zeros(width),
-            rows3=np.zeros((2, width), dtype=np.int32),
+            rows3=np.zeros((2, width), dtype=np.int64),
             number=number,
             tally=tally,
         )
@@ -157,27 +159,27 @@ class BinaryHerd:
         """Fold the clock away so that no count overflows; return how many steps may follow."""
         herd = self._herd
         clock = int(herd.number[_jit.CLOCK])
-        fired = (4 if self.signed else 1) * self.total
         if self.order == 3:
             # t n - N c is the same with t - N and c - n in place of t and c
             turns = clock // self.total
-            herd.count3[:] -= turns * herd.target3.astype(np.int64)
+            count3 = herd.count3 - turns * herd.target3.astype(np.int64)
             herd.debt1[:] -= turns * self.total * herd.target1
-            herd.debt2[:] -= (turns * self.total) * herd.target2.astype(np.int64)
+            debt2 = herd.debt2 - (turns * self.total) * herd.target2.astype(np.int64)
             herd.number[_jit.CLOCK] = clock - turns * self.total
-            kind = np.iinfo(herd.count3.dtype)
-            room = int(kind.max) - int(np.abs(herd.count3).max(initial=0))
+            count3 = fitted(count3, 1, herd.count3.dtype)
+            sums = np.int32 if count3.dtype == np.int16 else np.int64
+            rows3 = herd.rows3.astype(sums, copy=False)
+            self._herd = herd = herd._replace(count3=count3, rows3=rows3)
+            room = room_in(count3, 1)
         else:
             level = self._dense(self.weights)
-            herd.debt1[:], herd.debt2[:] = -level[0], -level[1]
+            herd.debt1[:], debt2 = -level[0], -level[1]
             herd.lift[:] = 0.0
             herd.number[_jit.CLOCK] = 0.0
             room = MAX_STEPS
-        largest = int(np.abs(herd.debt2).max(initial=0))
-        if herd.debt2.dtype == np.int32 and (2**31 - 1 - largest) // fired < MIN_STEPS:
-            self._herd = herd = herd._replace(debt2=herd.debt2.astype(np.int64))
-        kind = np.iinfo(herd.debt2.dtype)
-        return min(MAX_STEPS, room, (int(kind.max) - largest) // fired)
+        debt2 = fitted(debt2, self._fired, herd.debt2.dtype)
+        self._herd = herd._replace(debt2=debt2)
+        return min(MAX_STEPS, room, room_in(debt2, self._fired))
 
     @property
     def state(self) -> NDArray[np.int8]:
@@ -244,7 +246,23 @@ class BinaryHerd:
         if self.order == 3:
             on = np.flatnonzero(herd.on)
             herd.field[:] += 0.5 * level[2][:, on][:, :, on].sum(axis=(1, 2))
-            herd.pull3[:] = 0.5 * herd.target3[:, on][:, :, on].sum(axis=(1, 2), dtype=float)
+            target = self._dense(self._features.target)[2]
+            herd.pull3[:] = 0.5 * target[:, on][:, :, on].sum(axis=(1, 2))
+
+
+def room_in(table: NDArray[np.integer], step: int) -> int:
+    """How many additions of ``step`` fit into every entry of a table."""
+    largest = int(np.abs(table).max(initial=0))
+    return (int(np.iinfo(table.dtype).max) - largest) // step
+
+
+def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[np.integer]:
+    """Give the table in the narrowest type from ``least`` on with room for `MIN_STEPS` steps."""
+    largest = int(np.abs(table).max(initial=0)) + MIN_STEPS * step
+    for kind in (np.int16, np.int32, np.int64):
+        if np.dtype(kind).itemsize >= np.dtype(least).itemsize and largest <= np.iinfo(kind).max:
+            return table.astype(kind, copy=False)
+    raise OverflowError("weights must stay below 2^63 units: herd fewer steps")
 
 
 def _index_of_cliques(width: int, order: int) -> list[NDArray[np.intp]]:

@@ -1,0 +1,52 @@
+"""Paired rounds of CPU time: the machine is noisy, so only ratios within a round count."""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numba
+import numpy as np
+
+__all__ = ["Paired", "paired_rounds", "write_results"]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Steps per CPU second of both sides (best round) and the median ratio of the rounds."""
+
+    base_per_second: float
+    ours_per_second: float
+    ratio: float
+    lowest: float
+    highest: float
+
+
+def paired_rounds(
+    base: Callable[[], int], ours: Callable[[], int], *, rounds: int = 5
+) -> Paired:
+    """Run both in turn; each returns how many units of work it did."""
+    speeds = []
+    for _ in range(rounds):
+        pair = []
+        for run in (base, ours):
+            start = time.process_time()
+            work = run()
+            pair.append(work / (time.process_time() - start))
+        speeds.append(pair)
+    ratios = sorted(b / a for a, b in speeds)
+    best = np.max(speeds, axis=0)
+    return Paired(float(best[0]), float(best[1]), median(ratios), ratios[0], ratios[-1])
+
+
+def write_results(name: str, rows: list[dict[str, object]]) -> Path:
+    """Keep the figures of this run beside the scripts."""
+    path = Path(__file__).parent / "results" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    versions["numba"] = numba.__version__  # type: ignore[assignment]
+    path.write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
+    return path
