@@ -252,7 +252,8 @@ def test_outputs_are_replaced(binary_csv, tmp_path):
     assert len(read(out)["rain"]) == 10
 
 
-def test_demo_writes_a_page(tmp_path):
+def test_demo_writes_a_page(tmp_path, monkeypatch):
+    monkeypatch.setattr("herder.cli.demo.moments.N_ROWS", 1000)
     page = tmp_path / "demo.html"
     text = run("demo", "-o", page).stdout
     assert "herder demo" in text
