@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from herder.cli._border import STOPPED, catch_signals
-from herder.cli.demo import demo
-from herder.cli.moments import moments
-from herder.cli.synth import synth
+from herder.cli.demo import demo as demo_verb
+from herder.cli.moments import moments as moments_verb
+from herder.cli.synth import synth as synth_verb
 
 __all__ = ["app", "main"]
 
@@ -43,9 +43,9 @@ def _herder(
     """Deterministic sampling and learning by herding."""
 
 
-app.command("moments")(moments)
-app.command("synth")(synth)
-app.command("demo")(demo)
+app.command("moments")(moments_verb)
+app.command("synth")(synth_verb)
+app.command("demo")(demo_verb)
 
 
 def main() -> None:
