@@ -117,7 +117,7 @@ def look_again(
     copies = CopyCheck.for_rows(source.n_rows or 0, reading.max_memory)
     width = moments.n_variables
     ones = np.zeros(width + 1, dtype=np.int64)
-    stride = max(1, (source.n_rows or 1) // max(keep_rows, 1))
+    stride = -(-(source.n_rows or 1) // max(keep_rows, 1))  # rounded up: at most keep_rows
     kept: list[NDArray[np.integer]] = []
     hashes: list[NDArray[np.uint64]] = []
     seen = 0
@@ -132,7 +132,7 @@ def look_again(
     return TableFacts(
         copies.over(np.concatenate(hashes)),
         ones / seen if _is_switched(moments) else None,
-        np.unique(np.concatenate(kept), axis=0)[:keep_rows] if keep_rows else None,
+        np.unique(np.concatenate(kept), axis=0) if keep_rows else None,
     )
 
 
