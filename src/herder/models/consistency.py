@@ -27,6 +27,9 @@ from herder.models.moments import Moments
 
 __all__ = ["Contradiction", "find_contradictions"]
 
+#: From the simplest rule to the least simple.
+KINDS = ("range", "sum", "marginal", "triangle")
+
 #: Differences in probability below this are rounding of counts that were divided.
 ROUNDING = 1e-9
 
@@ -86,7 +89,8 @@ def find_contradictions(moments: Moments) -> list[Contradiction]:
         *_marginals(moments, groups),
         *_triangles(moments, groups),
     ]
-    return sorted(found, key=lambda c: (-c.size, c.kind, c.columns))
+    # of two as bad, the simpler rule first; rounding must not decide which
+    return sorted(found, key=lambda c: (-round(c.size, 9), KINDS.index(c.kind), c.columns))
 
 
 def _groups(moments: Moments) -> Iterator[_Group]:
@@ -235,7 +239,8 @@ def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction
     size, place = np.concatenate(sizes), np.concatenate(places)
     for n in _worst(size):
         kind, a, b, c = place[n].tolist()
-        both = [_event(moments, pair, (1, 1)) for pair in ((a, b), (a, c), (b, c))]
+        pairs_of = [(min(i, j), max(i, j)) for i, j in ((a, b), (a, c), (b, c))]
+        both = [_event(moments, pair, (1, 1)) for pair in pairs_of]
         alone = [_event(moments, (k,), (1,)) for k in (a, b, c)]
         if kind:
             rule, bound = f"{' + '.join(alone)} - {' - '.join(both)}", "1"

@@ -223,11 +223,12 @@ def _variable(reader: _Reader, name: str, index: int) -> Variable:
     seen = set(reader.labels[index])
     declared = reader.declared[index]
     rest = seen - set(declared) - {None}
-    # values left out say that the column is a switch; labels that are declared are complete
-    values = [*declared, *(alphabet(rest) if rest or declared else (0, 1))]
+    values: list[Hashable] = [*declared, *alphabet(rest)]
+    if not values and (index in reader.left_out or not seen):
+        values = [0, 1]
     if None in seen and None not in declared:
         values.append(None)
-    if index in reader.left_out and 1 not in values:
+    if index in reader.left_out and not {0, 1} >= set(values) - {None}:
         raise ValueError(
             f"value of {name!r} must be given, got a blank in "
             f"{reader.where(reader.left_out[index])}: only a 0/1 column may leave it out, and "
