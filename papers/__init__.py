@@ -1,0 +1,1 @@
+"""Papers run again: one folder per paper, see `python -m papers --help`."""

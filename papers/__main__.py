@@ -1,0 +1,44 @@
+"""Run papers again: ours beside theirs, misses included.
+
+A full run reads the papers' data sets from the folder that HERDER_DATA names, writes
+papers/NAME/results.json and makes docs/papers.md again. A quick run uses bundled data and writes
+only below the temporary folder.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from papers.runner import find_papers, run_paper
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the papers asked for; the exit code is 1 if one could not run."""
+    parser = argparse.ArgumentParser(
+        "python -m papers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="python -m papers [NAME] [--quick] [--only PART]",
+    )
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a folder of papers/, or how it begins; else all"
+    )
+    parser.add_argument("--quick", action="store_true", help="small, on bundled data only")
+    parser.add_argument("--only", metavar="PART", help="one table or figure, such as table1")
+    options = parser.parse_args(arguments)
+    folders = [f for f in find_papers() if f.name.startswith(options.name or "")]
+    if not folders:
+        known = ", ".join(folder.name for folder in find_papers())
+        print(f"NAME must be one of {known}, got {options.name!r}", file=sys.stderr)
+        return 1
+    try:
+        for folder in folders:
+            run_paper(folder, quick=options.quick, only=options.only)
+    except (FileNotFoundError, ValueError) as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

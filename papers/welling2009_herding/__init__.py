@@ -1,0 +1,1 @@
+"""M. Welling, Herding dynamical weights to learn, ICML 2009."""
