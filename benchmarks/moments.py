@@ -16,6 +16,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from papers.welling2009_herding.data import abalone_binary, digits_binary
+
 from benchmarks.pairing import paired_rounds, write_results
 from herder import Moments, datasets
 from herder.fields.binary import BinaryHerd
@@ -23,7 +25,6 @@ from herder.fields.live import MomentHerd
 from herder.fields.system import Pool
 from herder.metrics import count_distribution, kl_divergence
 from herder.models import CliqueFeatures
-from papers.welling2009_herding.data import abalone_binary, digits_binary
 from tests.naive import textbook_herd
 
 
@@ -65,7 +66,7 @@ def cases() -> list[Case]:
     ]
 
 
-def textbook_arguments(features: CliqueFeatures, order: int) -> tuple[np.ndarray, ...]:
+def textbook_counts(features: CliqueFeatures, order: int) -> list[np.ndarray]:
     width = features.n_variables
     counts = [np.zeros((width,) * k, dtype=np.int64) for k in (1, 2)]
     counts.append(np.zeros((width,) * 3 if order == 3 else (0, 0, 0), dtype=np.int64))
@@ -73,7 +74,7 @@ def textbook_arguments(features: CliqueFeatures, order: int) -> tuple[np.ndarray
     for clique, target in zip(members, features.target, strict=True):
         inside = tuple(clique[clique >= 0])
         counts[len(inside) - 1][inside] = target
-    return tuple(counts)
+    return counts
 
 
 def herd_for(features: CliqueFeatures) -> BinaryHerd:
@@ -92,12 +93,12 @@ def herd_for(features: CliqueFeatures) -> BinaryHerd:
 def measure(case: Case, rounds: int) -> dict[str, object]:
     n_rows, width = case.rows.shape
     features = CliqueFeatures.of(Moments.from_data(case.rows, case.order), "01")
-    counts = textbook_arguments(features, case.order)
+    n1, n2, n3 = textbook_counts(features, case.order)
     base_out = np.empty((case.base_steps, width), dtype=np.int8)
     our_out = np.empty((case.our_steps, width), dtype=np.int8)
 
     def base() -> int:
-        textbook_herd(n_rows, *counts, case.order, base_out)
+        textbook_herd(n_rows, n1, n2, n3, case.order, base_out)
         return case.base_steps
 
     live = [herd_for(features) for _ in range(rounds)]
@@ -106,7 +107,7 @@ def measure(case: Case, rounds: int) -> dict[str, object]:
         live.pop().run(our_out)
         return case.our_steps
 
-    textbook_herd(n_rows, *counts, case.order, base_out[:2])  # compilation is measured apart
+    textbook_herd(n_rows, n1, n2, n3, case.order, base_out[:2])  # compilation is measured apart
     herd_for(features).run(our_out[:2])
     speed = paired_rounds(base, ours, rounds=rounds)
     shared = min(case.base_steps, case.our_steps)

@@ -5,10 +5,10 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-import numba
 import numpy as np
 
 __all__ = ["Paired", "paired_rounds", "write_results"]
@@ -25,9 +25,7 @@ class Paired:
     highest: float
 
 
-def paired_rounds(
-    base: Callable[[], int], ours: Callable[[], int], *, rounds: int = 5
-) -> Paired:
+def paired_rounds(base: Callable[[], int], ours: Callable[[], int], *, rounds: int = 5) -> Paired:
     """Run both in turn; each returns how many units of work it did."""
     speeds = []
     for _ in range(rounds):
@@ -46,7 +44,7 @@ def write_results(name: str, rows: list[dict[str, object]]) -> Path:
     """Keep the figures of this run beside the scripts."""
     path = Path(__file__).parent / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    versions = {"python": platform.python_version(), "numpy": np.__version__}
-    versions["numba"] = numba.__version__  # type: ignore[assignment]
+    versions = {"python": platform.python_version()}
+    versions |= {name: version(name) for name in ("numpy", "numba", "scikit-learn", "scipy")}
     path.write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
     return path

@@ -1,10 +1,11 @@
-"""Slow twins of compiled loops: what a textbook would write, and what the fast loops must equal."""
+"""Slow twins of compiled loops: what a textbook would write, and the fast loops must equal."""
 
 import numpy as np
-from numba import njit
+
+from herder._numba import jit
 
 
-@njit(cache=True)
+@jit
 def textbook_herd(total, n1, n2, n3, order, out):
     """Herd 0/1 moments from zero weights and the empty state; return the PCT violations.
 

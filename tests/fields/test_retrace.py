@@ -41,7 +41,7 @@ def make_pool(rows, restarts):
 
 
 def engines_for(features, complete, start):
-    engines = [CliqueHerd]
+    engines: list[type] = [CliqueHerd]
     if binary.serves(features, complete, not start.any()):
         engines.append(BinaryHerd)
     if atom.serves(features):
@@ -55,9 +55,7 @@ def check_retrace(rows, order, encoding, restarts, *, scan=None, max_sweeps=0, n
     features = CliqueFeatures.of(moments, encoding)
     scan = np.arange(rows.shape[1]) if scan is None else scan
     start, state = features.start_weights(), np.zeros(rows.shape[1], dtype=np.int16)
-    system = MomentSystem(
-        features, make_pool(rows, restarts), scan=scan, max_sweeps=max_sweeps
-    )
+    system = MomentSystem(features, make_pool(rows, restarts), scan=scan, max_sweeps=max_sweeps)
     steps = list(islice(herd(system, start, state=state), n_steps))
     wanted = np.array([step.state for step in steps])
     engines = engines_for(features, moments.is_complete, start)
@@ -159,14 +157,24 @@ def test_counts_survive_the_folding_of_the_clock():
     check_retrace(rows, 3, "01", "none", n_steps=150)
     check_retrace(coupled_rows(900, 5), 3, "01", "visited", n_steps=1500)
     moments = Moments.from_data(rows, 2)
-    many = Moments(moments.variables, moments.cliques, moments.counts * 3_000_000,
-                   moments.totals * 3_000_000, True)
+    many = Moments(
+        moments.variables,
+        moments.cliques,
+        moments.counts * 3_000_000,
+        moments.totals * 3_000_000,
+        True,
+    )
     few_features, many_features = CliqueFeatures.of(moments), CliqueFeatures.of(many)
     states = []
     for features in (few_features, many_features):
         live = BinaryHerd(
-            features, features.start_weights(), np.zeros(6, dtype=np.int8), t=0,
-            pool=make_pool(rows, "none"), scan=np.arange(6), max_sweeps=0,
+            features,
+            features.start_weights(),
+            np.zeros(6, dtype=np.int8),
+            t=0,
+            pool=make_pool(rows, "none"),
+            scan=np.arange(6),
+            max_sweeps=0,
         )
         out = np.empty((3000, 6), dtype=np.int8)
         live.run(out)
@@ -199,7 +207,7 @@ def test_growing_weights_widen_their_tables_and_stay_exact():
             "scan": np.arange(5),
             "max_sweeps": 0,
         }
-        engines = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
+        engines: list[type] = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
         results = []
         for engine in engines:
             live = engine(

@@ -30,7 +30,7 @@ def trajectories():
     found = {}
     for name, rows in tables().items():
         for settings in ({}, {"order": 3, "restarts": "none"}, {"encoding": "indicator"}):
-            herder = MomentHerder(**settings).fit(rows)
+            herder = MomentHerder().set_params(**settings).fit(rows)
             samples = herder.herd(200).samples.astype(np.int16)
             key = f"{name} {settings}"
             found[key] = {

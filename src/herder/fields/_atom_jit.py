@@ -2,11 +2,11 @@
 
 It trusts its arguments: callers validate. An *atom* is one value of one variable; a state
 switches on one atom of every variable, and pair weights form a matrix over atoms. As in
-`herder.fields._binary_jit` weights are not written but are ``w = w0 + t n - N c``, and the field of
-every atom is kept: a change of one variable costs two rows of that matrix.
+`herder.fields._binary_jit` weights are not written but are ``w = w0 + t n - N c``, and the field
+of every atom is kept: a change of one variable costs two rows of that matrix.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Herd(NamedTuple):
 
 
 @jit
-def _best_of_pool(herd: Herd, clock: float) -> tuple[int, float]:
+def _best_of_pool(herd: Herd, clock: float) -> tuple[int, Any]:
     """State of the pool with the highest score, the first where several tie, and its score."""
     first, target1, target2 = herd.first, herd.target1, herd.target2
     debt1, debt2, pool = herd.debt1, herd.debt2, herd.pool
@@ -77,7 +77,11 @@ def herd_atoms(
 ) -> None:
     """Run ``len(states)`` steps."""
     first, target1, target2, has1, has2 = (
-        herd.first, herd.target1, herd.target2, herd.has1, herd.has2
+        herd.first,
+        herd.target1,
+        herd.target2,
+        herd.has1,
+        herd.has2,
     )
     debt1, debt2, field, on, drift = herd.debt1, herd.debt2, herd.field, herd.on, herd.drift
     scan, pool, tally, number = herd.scan, herd.pool, herd.tally, herd.number

@@ -10,7 +10,7 @@ The loop is one function that takes its arrays apart once: handing a `Herd` to a
 counts the references of all its arrays up and down, which costs more than a flip.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Herd(NamedTuple):
     pool_size: NDArray[np.intp]  # (P,)
     drift: NDArray[np.float64]  # (D,) scratch
     pull3: NDArray[np.float64]  # (D,) d <n, phi> / d x_i from triples, in the current state
-    rows3: NDArray[np.int32]  # (2, D) scratch: sums of rows of target3 and count3
+    rows3: NDArray[np.integer]  # (2, D) scratch: sums of rows of target3 and count3
     number: NDArray[np.float64]  # (6,) see CLOCK ... TOLERANCE
     tally: NDArray[np.int64]  # (6,) see ACTIVE ... POOL
 
@@ -75,7 +75,7 @@ def _sum_rows(
     table: NDArray[np.integer],  # (D, D, D), rows [i < j, :] used
     partners: NDArray[np.intp],  # (k,)
     i: int,
-    out: NDArray[np.int32],  # (D,), filled in place
+    out: NDArray[np.integer],  # (D,), filled in place
 ) -> None:
     """Sum the rows (i, m) of a table over all partners m, four at a time."""
     n, k = out.shape[0], partners.shape[0]
@@ -116,7 +116,7 @@ def _count_triples(
 
 
 @jit
-def _best_of_pool(herd: Herd, clock: float, order: int, signed: bool) -> tuple[int, float]:
+def _best_of_pool(herd: Herd, clock: float, order: int, signed: bool) -> tuple[int, Any]:
     """Row of the pool with the highest score, the first where several tie, and its score."""
     target2, target3 = herd.target2, herd.target3
     debt2, count3, lift = herd.debt2, herd.count3, herd.lift

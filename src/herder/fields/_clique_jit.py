@@ -5,7 +5,7 @@ that an ascent reads one number per clique and value. A step adds the drift to a
 takes N off those that fired.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Herd(NamedTuple):
 
 
 @jit
-def _score(herd: Herd, state: NDArray[np.int16]) -> int:
+def _score(herd: Herd, state: NDArray[np.int16]) -> Any:
     """<w, phi(state)>."""
     members, strides, offsets, weight = herd.members, herd.strides, herd.offsets, herd.weight
     score = np.int64(0)

@@ -5,6 +5,7 @@
 `herder.fields._binary_jit`.
 """
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ class BinaryHerd:
             count3=fitted(count3 // self.total, 1, narrow),
             lift=np.zeros(width),
             field=np.zeros(width),
-            sign=1.0 - 2.0 * on,
+            sign=np.where(on > 0, -1.0, 1.0),
             on=on,
             active=active,
             place=place,
@@ -227,7 +228,7 @@ class BinaryHerd:
         for axes in self._index:
             stop = start + axes.shape[1]
             renamed = self._back[axes]
-            for axis in _permutations(len(axes)):
+            for axis in permutations(range(len(axes))):
                 dense[len(axes) - 1][tuple(renamed[list(axis)])] = flat[start:stop]
             start = stop
         return dense
@@ -266,16 +267,8 @@ def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[np.inte
 
 
 def _index_of_cliques(width: int, order: int) -> list[NDArray[np.intp]]:
-    """Indices of all singles, pairs and triples, each of shape (order, n)."""
+    """List all singles, pairs and triples, each as indices of shape (order, n)."""
     return [
-        np.array(
-            [c for c in all_cliques(width, k) if len(c) == k], dtype=np.intp
-        ).reshape(-1, k).T
+        np.array([c for c in all_cliques(width, k) if len(c) == k], dtype=np.intp).reshape(-1, k).T
         for k in range(1, order + 1)
     ]
-
-
-def _permutations(n: int) -> list[tuple[int, ...]]:
-    from itertools import permutations
-
-    return list(permutations(range(n)))

@@ -174,7 +174,8 @@ class RowIndex:
         """Hash every row of a table."""
         n_rows = codes.rows.shape[0]
         parts = [
-            row_hashes(codes.dense(slice(start, start + BLOCK))) for start in range(0, n_rows, BLOCK)
+            row_hashes(codes.dense(slice(start, start + BLOCK)))
+            for start in range(0, n_rows, BLOCK)
         ]
         hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
         return cls(hashes, float(counts[counts > 1].sum() / n_rows))

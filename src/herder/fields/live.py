@@ -131,9 +131,9 @@ class MomentHerd:
         self.restarts = _restarts(restarts, rows)
         self.rates = _as_rates(rates, self.features.n_features)
         start = self._start(start_weights)
-        position = resume or Position(
-            0, start, np.zeros(moments.n_variables, dtype=np.int16), np.zeros((0, 0))
-        )
+        nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
+        first = np.zeros(moments.n_variables, dtype=np.int16)
+        position = resume or Position(0, start, first, nothing)
         if position.weights.shape != start.shape:
             raise ValueError(
                 f"resume must come from {len(start)} features, got {len(position.weights)}"
@@ -193,8 +193,8 @@ class MomentHerd:
     def position(self) -> Position:
         """Where the herd stands, to go on from later."""
         engine = self._engine
-        visited = engine.visited if self.restarts == "visited" else np.zeros((0, 0))
-        return Position(self.t, engine.weights, engine.state, visited)
+        kept = engine.visited if self.restarts == "visited" else engine.visited[:0]
+        return Position(self.t, engine.weights, engine.state, kept)
 
     @property
     def n_counted(self) -> int:
@@ -256,7 +256,8 @@ def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
         return "visited" if rows is None else "rows"
     if restarts == "rows" and rows is None:
         raise ValueError(
-            "restarts must be 'auto', 'visited' or 'none' when no data rows are at hand, got 'rows'"
+            "restarts must be 'auto', 'visited' or 'none' when no data rows are at hand, "
+            "got 'rows'"
         )
     return restarts
 

@@ -86,9 +86,7 @@ def moment_herd(
     position = resume.position if isinstance(resume, MomentHerding) else resume
     live = MomentHerd(moments, resume=position, **settings)
     samples = live.advance(n_steps)
-    return MomentHerding(
-        samples, moments.variables, live.position, diagnose(live, samples)
-    )
+    return MomentHerding(samples, moments.variables, live.position, diagnose(live, samples))
 
 
 class MomentHerder(BaseEstimator):
@@ -138,7 +136,7 @@ class MomentHerder(BaseEstimator):
     >>> from herder import MomentHerder
     >>> herder = MomentHerder().fit([[0, 1], [1, 1], [0, 0], [1, 1]])
     >>> herder.sample(4).tolist()
-    [[0, 0], [1, 1], [0, 1], [1, 1]]
+    [[0, 0], [1, 1], [1, 1], [0, 1]]
     """
 
     def __init__(

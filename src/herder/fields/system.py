@@ -51,9 +51,7 @@ class Pool:
     visited: bool = False
     size: int = 0
 
-    def as_lists(
-        self, rename: NDArray[np.intp]
-    ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    def as_lists(self, rename: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Variables that are on in each row of a binary pool, renamed and ascending."""
         capacity = max(self.size if self.visited else len(self.rows), 1)
         lists = np.zeros((capacity, len(rename)), dtype=np.int32)
@@ -146,7 +144,9 @@ class MomentSystem:
 
     def _score(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> Any:
         cells = self.features.layout.cells(state)
-        return int((weights[self.features.feature[cells]] * self.features.coefficient[cells]).sum())
+        return int(
+            (weights[self.features.feature[cells]] * self.features.coefficient[cells]).sum()
+        )
 
     def _fails(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> bool:
         value = sum(int(w) * int(n) for w, n in zip(weights, self.features.target, strict=True))

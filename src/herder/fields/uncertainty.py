@@ -116,9 +116,7 @@ def estimate(
     )
 
 
-def count_estimate(
-    moments: Moments, n_steps: int = 100_000, *, tail: bool = False
-) -> Estimate:
+def count_estimate(moments: Moments, n_steps: int = 100_000, *, tail: bool = False) -> Estimate:
     """Estimate P(k of the binary columns are one), k = 0 ... D, or P(more than k) with ``tail``.
 
     Parameters

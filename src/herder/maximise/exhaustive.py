@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from herder.models.features import CliqueFeatures
 
-__all__ = ["MAX_STATES", "all_states", "best_state", "feature_table"]
+__all__ = ["MAX_STATES", "all_states", "best_state", "feature_table", "n_states"]
 
 #: Spaces larger than this are not enumerated.
 MAX_STATES = 2**20
 
 
 def n_states(features: CliqueFeatures) -> int:
-    """Number of states, as a Python integer that cannot overflow."""
+    """Count the states, as a Python integer that cannot overflow."""
     total = 1
     for k in features.layout.n_values.tolist():
         total *= k
@@ -47,8 +47,9 @@ def best_state(features: CliqueFeatures, weights: NDArray[np.int64]) -> NDArray[
     for c in range(layout.n_cliques):
         members = layout.members[c]
         inside = members >= 0
-        cells = layout.offsets[c] + states[:, members[inside]].astype(np.intp) @ layout.strides[
-            c, inside
-        ]
+        cells = (
+            layout.offsets[c]
+            + states[:, members[inside]].astype(np.intp) @ layout.strides[c, inside]
+        )
         scores += weights[features.feature[cells]] * features.coefficient[cells]
     return states[int(np.argmax(scores))]
