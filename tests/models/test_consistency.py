@@ -64,6 +64,16 @@ def test_tables_that_do_not_add_up():
     assert found.message == "the counts of the single a must add up to their total 4, got 5"
 
 
+def test_a_cell_beyond_its_total_with_none_below_zero():
+    moments = Moments.from_data({"a": ["u", "v", "w", "w"]}, 1)
+    wrong = replace(moments, counts=np.array([5.0, 0.0, 0.0]), from_rows=False)
+    assert [(c.kind, c.size) for c in find_contradictions(wrong)] == [
+        ("range", 0.25),
+        ("sum", 0.25),
+    ]
+    assert "P(a=u) = 1.25 must lie between 0 and 1" in str(find_contradictions(wrong)[0])
+
+
 def shifted(moments, clique, change):
     """Move probability within one table."""
     c = moments.index_of(clique)

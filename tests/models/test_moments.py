@@ -210,3 +210,11 @@ def test_bad_conditions_are_refused(where, words):
     moments = Moments.from_data({"a": [0, 0], "b": [0, 1], "c": [1, 0]}, 2)
     with pytest.raises(ValueError, match=words):
         moments.given(where)
+
+
+def test_rounding_of_weights_leaves_no_count_below_zero():
+    rng = np.random.default_rng(SEED)
+    X = rng.integers(0, 2, (3000, 20))
+    X[:, 1], X[:, 2], X[:, 4] = X[:, 0], X[:, 0] * X[:, 3], 1  # many cells are empty
+    moments = Moments.from_data(X, 3, sample_weight=rng.random(3000))
+    assert moments.counts.min() == 0

@@ -252,9 +252,12 @@ def test_what_counts_of_ones_do_not_say_is_written_in_full(tmp_path):
         plain(("a", "a", 50, 100), ("b", "b", 20, 50), ("a", "b", 31, 151),
               columns="variable_a variable_b count total"),
     ]  # fmt: skip
+    pair = [("a", a, "b", b, 5, 20) for a in (0, 1) for b in (0, 1)]
+    disagreeing = [("a", 1, "a", 1, 6, 20), ("b", 1, "b", 1, 10, 20), *pair]
+    cases.append(plain(*disagreeing, contradictions="allow"))
     for moments in cases:
         moments.save(tmp_path / "m.csv")
-        assert same(Moments.load(tmp_path / "m.csv"), moments)
+        assert same(Moments.load(tmp_path / "m.csv", contradictions="allow"), moments)
 
 
 def test_frames_are_plain_tables_too():
