@@ -16,15 +16,14 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from papers.welling2009_herding.data import abalone_binary, digits_binary
-
 from benchmarks.pairing import paired_rounds, write_results
 from herder import Moments, datasets
 from herder.fields.binary import BinaryHerd
 from herder.fields.live import MomentHerd
-from herder.fields.system import Pool
+from herder.fields.system import Pool, Setup
 from herder.metrics import count_distribution, kl_divergence
 from herder.models import CliqueFeatures
+from papers.welling2009_herding import data
 from tests.naive import textbook_herd
 
 
@@ -53,8 +52,7 @@ def cases() -> list[Case]:
     ]
     if "HERDER_DATA" not in os.environ:
         return found
-    news = np.asarray(datasets.newsgroups().X, dtype=np.int8)
-    usps, abalone = digits_binary(), abalone_binary()
+    news, usps, abalone = data.news(), data.digits()[0], data.abalone()
     return [
         Case("News w100", news, 2, 5_000, 80_000, 15.0),
         Case("USPS 3/5 8x8", usps, 2, 3_000, 40_000, 4.0),
@@ -79,15 +77,9 @@ def textbook_counts(features: CliqueFeatures, order: int) -> list[np.ndarray]:
 
 def herd_for(features: CliqueFeatures) -> BinaryHerd:
     width = features.n_variables
-    return BinaryHerd(
-        features,
-        features.start_weights(),
-        np.zeros(width, dtype=np.int8),
-        t=0,
-        pool=Pool(np.zeros((0, width), dtype=np.int8)),
-        scan=np.arange(width),
-        max_sweeps=0,
-    )
+    start, state = features.start_weights(), np.zeros(width, dtype=np.int8)
+    no_restarts = Pool(np.zeros((0, width), dtype=np.int8))
+    return BinaryHerd(features, Setup(start, state, 0, no_restarts, np.arange(width)))
 
 
 def measure(case: Case, rounds: int) -> dict[str, object]:

@@ -12,7 +12,7 @@ from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
-from herder.fields.system import MomentSystem, Pool
+from herder.fields.system import MomentSystem, Pool, Setup
 from herder.models import CliqueFeatures, Moments
 from herder.testing import check_system
 from tests.naive import textbook_herd
@@ -40,6 +40,13 @@ def make_pool(rows, restarts):
     return Pool(empty, visited=True, size=16) if restarts == "visited" else Pool(empty)
 
 
+def plain_setup(features):
+    """From the default weights and the first state, without restarts."""
+    state = np.zeros(features.n_variables, dtype=np.int16)
+    scan = np.arange(features.n_variables)
+    return Setup(features.start_weights(), state, 0, make_pool(state[None], "none"), scan)
+
+
 def engines_for(features, complete, start):
     engines: list[type] = [CliqueHerd]
     if binary.serves(features, complete, not start.any()):
@@ -60,15 +67,8 @@ def check_retrace(rows, order, encoding, restarts, *, scan=None, max_sweeps=0, n
     wanted = np.array([step.state for step in steps])
     engines = engines_for(features, moments.is_complete, start)
     for engine in engines:
-        live = engine(
-            features,
-            start,
-            state,
-            t=0,
-            pool=make_pool(rows, restarts),
-            scan=scan,
-            max_sweeps=max_sweeps,
-        )
+        setup = Setup(start, state, 0, make_pool(rows, restarts), scan, max_sweeps)
+        live = engine(features, setup)
         got = np.empty_like(wanted)
         live.run(got[: n_steps // 3])  # two runs: what is folded away in between must not show
         live.run(got[n_steps // 3 :])
@@ -136,15 +136,7 @@ def test_the_textbook_loop_gives_the_same_states(order):
     n3 = np.einsum("ri,rj,rk->ijk", wide, wide, wide) if order == 3 else np.zeros((0, 0, 0), int)
     wanted = np.empty((400, width), dtype=np.int8)
     violations = textbook_herd(n_rows, wide.sum(0), wide.T @ wide, n3, order, wanted)
-    live = BinaryHerd(
-        features,
-        features.start_weights(),
-        np.zeros(width, dtype=np.int8),
-        t=0,
-        pool=make_pool(rows, "none"),
-        scan=np.arange(width),
-        max_sweeps=0,
-    )
+    live = BinaryHerd(features, plain_setup(features))
     got = np.empty_like(wanted)
     live.run(got)
     np.testing.assert_array_equal(got, wanted)
@@ -167,15 +159,7 @@ def test_counts_survive_the_folding_of_the_clock():
     few_features, many_features = CliqueFeatures.of(moments), CliqueFeatures.of(many)
     states = []
     for features in (few_features, many_features):
-        live = BinaryHerd(
-            features,
-            features.start_weights(),
-            np.zeros(6, dtype=np.int8),
-            t=0,
-            pool=make_pool(rows, "none"),
-            scan=np.arange(6),
-            max_sweeps=0,
-        )
+        live = BinaryHerd(features, plain_setup(features))
         out = np.empty((3000, 6), dtype=np.int8)
         live.run(out)
         states.append(out)
@@ -201,18 +185,10 @@ def test_growing_weights_widen_their_tables_and_stay_exact():
         counts[-1] = 2 * totals[-1]  # no table can have more than all rows
         moments = Moments(given.variables, given.cliques, counts, totals)
         features = CliqueFeatures.of(moments, "01")
-        arguments = {
-            "t": 0,
-            "pool": make_pool(rows, "none"),
-            "scan": np.arange(5),
-            "max_sweeps": 0,
-        }
         engines: list[type] = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
         results = []
         for engine in engines:
-            live = engine(
-                features, features.start_weights(), np.zeros(5, dtype=np.int16), **arguments
-            )
+            live = engine(features, plain_setup(features))
             out = np.empty((steps, 5), dtype=np.int8)
             live.run(out)
             results.append((out, live.weights))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from herder.fields import _atom_jit as _jit
 from herder.fields.binary import MAX_STEPS, fitted, room_in
-from herder.fields.system import PCT_TOLERANCE, Pool, Tally
+from herder.fields.system import PCT_TOLERANCE, Setup, Tally
 from herder.models.features import CliqueFeatures
 
 __all__ = ["AtomHerd", "serves"]
@@ -34,46 +34,31 @@ class AtomHerd:
     ----------
     features : CliqueFeatures
         Singles and pairs, each cell with a feature of its own or none.
-    weights : ndarray of int64 of shape (n_features,)
-        Weights to start from.
-    state : ndarray of shape (n_variables,)
-        State to start from.
-    t : int
-        Steps done before.
-    pool : Pool
-        States to restart from when the PCT inequality fails.
-    scan : ndarray of intp
-        The order in which variables are visited.
-    max_sweeps : int
-        Limit on sweeps per step; 0 for none.
+    setup : Setup
+        Where and how to start.
     """
 
     def __init__(
         self,
         features: CliqueFeatures,
-        weights: NDArray[np.int64],
-        state: NDArray[np.integer],
-        *,
-        t: int,
-        pool: Pool,
-        scan: NDArray[np.intp],
-        max_sweeps: int,
+        setup: Setup,
     ) -> None:
-        self.max_sweeps = max_sweeps
+        pool, scan = setup.pool, setup.scan
+        self.max_sweeps = setup.max_sweeps
         self.remember = pool.visited
         self.total = features.units.total
         self._features = features
         first = np.concatenate([[0], np.cumsum(features.layout.n_values)]).astype(np.intp)
         self._atoms = _atoms_of_features(features, first)
         target = self._dense(features.target)
-        weight = self._dense(weights)
+        weight = self._dense(setup.weights)
         has = self._dense(np.ones(features.n_features, dtype=np.int64))
         number = np.zeros(6)
         number[_jit.TOTAL] = self.total
         number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
         number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
         tally = np.zeros(5, dtype=np.int64)
-        tally[_jit.STEPS] = t
+        tally[_jit.STEPS] = setup.t
         tally[_jit.POOL] = len(pool.rows)
         self._herd = _jit.Herd(
             first=first,
@@ -84,7 +69,7 @@ class AtomHerd:
             debt1=-weight[0].astype(float),
             debt2=fitted(-weight[1], self.total, np.int32),
             field=np.zeros(int(first[-1])),
-            on=first[:-1] + state.astype(np.intp),
+            on=first[:-1] + setup.state.astype(np.intp),
             drift=np.zeros(int(first[-1])),
             scan=scan,
             pool=pool.as_ring(),

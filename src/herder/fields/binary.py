@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _binary_jit as _jit
-from herder.fields.system import PCT_TOLERANCE, Pool, Tally
+from herder.fields.system import PCT_TOLERANCE, Setup, Tally
 from herder.models.features import CliqueFeatures
 from herder.models.layout import all_cliques
 
@@ -51,34 +51,19 @@ class BinaryHerd:
     ----------
     features : CliqueFeatures
         All cliques of binary columns up to order 3.
-    weights : ndarray of int64 of shape (n_features,)
-        Weights to start from.
-    state : ndarray of shape (n_variables,)
-        State to start from.
-    t : int
-        Steps done before; triples need it to turn weights into counts.
-    pool : Pool
-        States to restart from when the PCT inequality fails.
-    scan : ndarray of intp
-        The order in which variables are visited.
-    max_sweeps : int
-        Limit on sweeps per step; 0 for none.
+    setup : Setup
+        Where and how to start; triples need its ``t`` to turn weights into counts.
     """
 
     def __init__(
         self,
         features: CliqueFeatures,
-        weights: NDArray[np.int64],
-        state: NDArray[np.integer],
-        *,
-        t: int,
-        pool: Pool,
-        scan: NDArray[np.intp],
-        max_sweeps: int,
+        setup: Setup,
     ) -> None:
+        pool, scan = setup.pool, setup.scan
         self.order = min(features.layout.members.shape[1], features.n_variables)
         self.signed = features.encoding == "+-1"
-        self.max_sweeps = max_sweeps
+        self.max_sweeps = setup.max_sweeps
         self.remember = pool.visited
         # The loop scans 0, 1, 2, ...: variables are renumbered so that this is ``scan``.
         self._scan, self._back = scan, np.argsort(scan)
@@ -89,8 +74,8 @@ class BinaryHerd:
         self._fired = (4 if self.signed else 1) * self.total  # what one step adds to debt2
         width = features.n_variables
         target = self._dense(features.target)
-        weight = self._dense(weights)
-        clock = t % self.total if self.order == 3 else 0
+        weight = self._dense(setup.weights)
+        clock = setup.t % self.total if self.order == 3 else 0
         if self.order == 3:  # rows [i < j, :] are used, the others stay zero
             upper = np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
             target[2], weight[2] = target[2] * upper, weight[2] * upper
@@ -99,7 +84,7 @@ class BinaryHerd:
             raise ValueError("weights of triples must be t * target minus whole counts")
         whole = np.int32 if self.total < 2**31 else np.int64
         narrow = np.int16 if self.total < 2**15 else np.int32
-        on = np.ascontiguousarray(state[scan], dtype=np.int8)
+        on = np.ascontiguousarray(setup.state[scan], dtype=np.int8)
         active = np.zeros(width, dtype=np.intp)
         place = np.zeros(width, dtype=np.intp)
         chosen = np.flatnonzero(on)
@@ -114,7 +99,7 @@ class BinaryHerd:
         rows, sizes = pool.as_lists(self._back)
         tally = np.zeros(6, dtype=np.int64)
         tally[_jit.ACTIVE] = len(chosen)
-        tally[_jit.STEPS] = t
+        tally[_jit.STEPS] = setup.t
         tally[_jit.POOL] = len(pool.rows)
         self._herd = _jit.Herd(
             target1=target[0].astype(np.float64),

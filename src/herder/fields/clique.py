@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _clique_jit as _jit
-from herder.fields.system import PCT_TOLERANCE, Pool, Tally
+from herder.fields.system import PCT_TOLERANCE, Setup, Tally
 from herder.models.features import CliqueFeatures
 
 __all__ = ["CliqueHerd"]
@@ -23,18 +23,8 @@ class CliqueHerd:
     ----------
     features : CliqueFeatures
         Feature map and targets.
-    weights : ndarray of int64 of shape (n_features,)
-        Weights to start from.
-    state : ndarray of shape (n_variables,)
-        State to start from.
-    t : int
-        Steps done before.
-    pool : Pool
-        States to restart from when the PCT inequality fails.
-    scan : ndarray of intp
-        The order in which variables are visited.
-    max_sweeps : int
-        Limit on sweeps per step; 0 for none.
+    setup : Setup
+        Where and how to start.
     rates : ndarray of int64 of shape (n_features,), optional
         Rate of each feature.
     """
@@ -42,17 +32,13 @@ class CliqueHerd:
     def __init__(
         self,
         features: CliqueFeatures,
-        weights: NDArray[np.int64],
-        state: NDArray[np.integer],
+        setup: Setup,
         *,
-        t: int,
-        pool: Pool,
-        scan: NDArray[np.intp],
-        max_sweeps: int,
         rates: NDArray[np.int64] | None = None,
     ) -> None:
+        pool, scan = setup.pool, setup.scan
         layout = features.layout
-        self.max_sweeps = max_sweeps
+        self.max_sweeps = setup.max_sweeps
         self.remember = pool.visited
         self._features = features
         starts = np.cumsum([0, *(len(cliques) for cliques in features.site_cliques)])
@@ -61,7 +47,7 @@ class CliqueHerd:
         own = layout.members[site_clique] == site[:, None]
         tally = np.zeros(6, dtype=np.int64)
         tally[_jit.TOTAL] = features.units.total
-        tally[_jit.STEPS] = t
+        tally[_jit.STEPS] = setup.t
         tally[_jit.POOL] = len(pool.rows)
         target = features.target
         rate = np.ones(features.n_features, dtype=np.int64) if rates is None else rates
@@ -83,10 +69,10 @@ class CliqueHerd:
             coefficient=coefficient,
             rate=rate[feature],
             drift=coefficient * (rate * target)[feature],
-            weight=coefficient * weights[feature],
+            weight=coefficient * setup.weights[feature],
             scan=scan,
-            state=state.astype(np.int16),
-            cell=layout.cells(state),
+            state=setup.state.astype(np.int16),
+            cell=layout.cells(setup.state),
             scores=np.zeros(int(layout.n_values.max()), dtype=np.int64),
             pool=pool.as_ring(),
             tally=tally,

@@ -12,7 +12,6 @@ weights tell the moment error exactly, and bounded weights mean an error of orde
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +21,7 @@ from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
-from herder.fields.system import Pool, Tally
+from herder.fields.system import Pool, Setup, Tally
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 from herder.models.variables import code_dtype
@@ -138,21 +137,22 @@ class MomentHerd:
             raise ValueError(
                 f"resume must come from {len(start)} features, got {len(position.weights)}"
             )
-        settings: dict[str, Any] = {
-            "t": position.t,
-            "pool": self._pool(rows, position.visited),
-            "scan": _as_scan(scan, moments.n_variables),
-            "max_sweeps": non_negative_int(max_sweeps, "max_sweeps"),
-        }
-        given = (self.features, position.weights, position.state)
+        setup = Setup(
+            position.weights,
+            position.state,
+            position.t,
+            self._pool(rows, position.visited),
+            _as_scan(scan, moments.n_variables),
+            non_negative_int(max_sweeps, "max_sweeps"),
+        )
         if self.rates is not None:
-            self._engine: Engine = CliqueHerd(*given, rates=self.rates, **settings)
+            self._engine: Engine = CliqueHerd(self.features, setup, rates=self.rates)
         elif binary.serves(self.features, moments.is_complete, not start.any()):
-            self._engine = BinaryHerd(*given, **settings)
+            self._engine = BinaryHerd(self.features, setup)
         elif atom.serves(self.features):
-            self._engine = AtomHerd(*given, **settings)
+            self._engine = AtomHerd(self.features, setup)
         else:
-            self._engine = CliqueHerd(*given, **settings)
+            self._engine = CliqueHerd(self.features, setup)
         self.t = position.t
         self._dtype = code_dtype(moments.variables)
         self.reset_count()

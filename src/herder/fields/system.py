@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from herder.maximise.coordinate import ascend
 from herder.models.features import CliqueFeatures
 
-__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Tally"]
+__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "Tally"]
 
 #: PCT holds when it fails by less than this, relative to |target|^2: below one unit for counts,
 #: so exact there, and far above rounding in fixed point.
@@ -68,6 +68,34 @@ class Pool:
         ring = np.zeros((capacity, self.rows.shape[1]), dtype=np.int16)
         ring[: len(self.rows)] = self.rows
         return ring
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Where and how a compiled loop starts.
+
+    Parameters
+    ----------
+    weights : ndarray of int64 of shape (n_features,)
+        Weights to start from.
+    state : ndarray of shape (n_variables,)
+        State to start from.
+    t : int
+        Steps done before.
+    pool : Pool
+        States to restart from when the PCT inequality fails.
+    scan : ndarray of intp
+        The order in which variables are visited.
+    max_sweeps : int
+        Limit on sweeps per step; 0 for none.
+    """
+
+    weights: NDArray[np.int64]
+    state: NDArray[np.integer]
+    t: int
+    pool: Pool
+    scan: NDArray[np.intp]
+    max_sweeps: int = 0
 
 
 class MomentSystem:
