@@ -9,6 +9,8 @@ from herder import MomentHerder
 from papers.claims import Row
 from papers.welling2009_herding import data, pictures
 
+#: Shown after the start has worn off: from zero weights the first states are all zeros or ones.
+N_SKIPPED = 1000
 N_SHOWN = 300
 N_SAMPLES = 100_000
 
@@ -22,7 +24,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
         .herd(3000 if quick else N_SAMPLES)
     )
     order = np.random.default_rng(data.SEED).permutation(len(table))[:N_SHOWN]
-    shown = herding.samples[:N_SHOWN]
+    shown = herding.samples[N_SKIPPED : N_SKIPPED + N_SHOWN]
     _draw(shown, table[order], folder / "figure1.png", "words" if not quick else "pixels")
     name = "quick" if quick else "news"
     return [

@@ -38,14 +38,16 @@ def _cells(name: str, X: NDArray[np.uint8]) -> list[Row]:
     triples, pairs = _herd(X, 3), _herd(X, 2)
     scans = [_scanned(X, k) for k in range(N_SCANS)]
     spread = f"{min(scans):.1e} to {max(scans):.1e} over {N_SCANS} random scan orders."
+    signed = _herd(X, 2, encoding="+-1")
     rows = [
         Row(f"{name}.H.XXX", _kl(X, triples.samples), note=_describe(X, triples)),
         Row(f"{name}.H.XX", _kl(X, pairs.samples), note=f"{_describe(X, pairs)} {spread}"),
+        Row(f"{name}.H.XX.+-1", _kl(X, signed.samples), note=_describe(X, signed)),
         Row(f"{name}.MARG", kl_divergence(_shares(X), data.independent(X), floor=FLOOR)),
     ]
     for order, label in ((3, "H.XXX"), (2, "H.XX")):
         found = _herd(X, order, restarts="auto")
-        note = f"{found.diagnostics.restarts / N_SAMPLES:.1%} of the searches started again."
+        note = f"Searches started again: {found.diagnostics.restarts} of {N_SAMPLES}."
         rows.append(Row(f"{name}.{label}.restarts", _kl(X, found.samples), note=note))
     return rows
 
@@ -58,8 +60,6 @@ def _news(X: NDArray[np.uint8]) -> list[Row]:
         kept = found.samples[found.samples.any(axis=1)]
         rows.append(Row(f"news.empty.{encoding}", _empty(found.samples)))
         rows.append(Row(f"news.nonempty.{encoding}", _kl(X, kept)))
-        if encoding == "+-1":
-            rows.append(Row("news.H.XX.+-1", _kl(X, found.samples), note=_describe(X, found)))
     return rows
 
 
@@ -108,10 +108,10 @@ def _describe(X: NDArray[np.uint8], found: MomentHerding) -> str:
     truth, share = _shares(X), _shares(found.samples)
     unseen = (truth > 0) & (share == 0)
     text = (
-        f"PCT fails on {found.diagnostics.violations / N_SAMPLES:.2%} of the steps; "
+        f"PCT fails on {found.diagnostics.violations} of {N_SAMPLES} steps; "
         f"moment error {found.diagnostics.moment_error:.0e}."
     )
     if unseen.any():
         cost = float(np.sum(truth[unseen] * np.log(truth[unseen] / FLOOR)))
-        text += f" Of the KL, {cost:.1e} comes from {unseen.sum()} values of k never seen."
+        text += f" Of the KL, {cost:.1e} comes from values of k never seen ({unseen.sum()})."
     return text
