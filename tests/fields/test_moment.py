@@ -9,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder import MomentHerder, Moments, moment_herd
+from herder._store import save_arrays
+from herder.fields import Position
 from tests.fields.test_retrace import coupled_rows, mixed_rows
 
 
@@ -65,6 +67,22 @@ def test_resume_is_going_on(order, restarts):
     np.testing.assert_array_equal(np.concatenate([part.samples, rest.samples]), whole.samples)
     np.testing.assert_array_equal(rest.position.weights, whole.position.weights)
     assert rest.position.t == 500
+
+
+@pytest.mark.parametrize("restarts", ["rows", "visited", "none"])
+def test_a_position_can_be_kept_in_a_file(tmp_path, restarts):
+    herder = MomentHerder(restarts=restarts).fit(coupled_rows(30, 7))
+    whole = herder.herd(300).samples
+    herder.herd(100).position.save(tmp_path / "here.safetensors")
+    rest = herder.herd(200, resume=Position.load(tmp_path / "here.safetensors")).samples
+    np.testing.assert_array_equal(rest, whole[100:])
+    save_arrays(tmp_path / "other.safetensors", {"weights": np.zeros(3)}, {})
+    with pytest.raises(ValueError, match="must hold the position of a moment herd"):
+        Position.load(tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match="resume must come from 6 features, got 28"):
+        MomentHerder().fit(coupled_rows(30, 3)).herd(
+            5, resume=Position.load(tmp_path / "here.safetensors")
+        )
 
 
 def test_fit_and_fit_moments_agree_without_restarts():

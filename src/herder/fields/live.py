@@ -12,10 +12,12 @@ weights tell the moment error exactly, and bounded weights mean an error of orde
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._store import load_arrays, save_arrays
 from herder._validation import non_negative_int, one_of
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
@@ -37,6 +39,9 @@ MEMORY = 128
 
 #: Per-feature rates are integers in units of 1 / RATE_UNITS, so that weights stay integers.
 RATE_UNITS = 1024
+
+#: What a file of a position says it is.
+POSITION = "herder moment position 1"
 
 #: Steps between two looks at the clock, the keyboard and the progress bar.
 STRIDE = 65_536
@@ -62,6 +67,23 @@ class Position:
     weights: NDArray[np.int64]
     state: NDArray[np.integer]
     visited: NDArray[np.integer]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the position to a file, whole or not at all."""
+        arrays = {"weights": self.weights, "state": self.state, "visited": self.visited}
+        save_arrays(
+            path,
+            {k: np.ascontiguousarray(v) for k, v in arrays.items()},
+            {"kind": POSITION, "t": self.t},
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Position":
+        """Read a position that `save` wrote."""
+        arrays, meta = load_arrays(path)
+        if meta.get("kind") != POSITION or not {"weights", "state", "visited"} <= set(arrays):
+            raise ValueError(f"{path} must hold the position of a moment herd")
+        return cls(int(meta["t"]), arrays["weights"], arrays["state"], arrays["visited"])
 
 
 @dataclass(frozen=True)
