@@ -33,6 +33,7 @@ lint: .venv/stamp
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m papers --quick
 
 slow: .venv/stamp
 	$(BIN)/python -m pytest -q -n 2 -m slow tests

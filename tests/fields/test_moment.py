@@ -57,6 +57,16 @@ def test_sample_is_pure_and_a_stream_begins_with_it():
     np.testing.assert_array_equal(everything[10:], first)
 
 
+def test_averages_are_those_of_the_sample():
+    frame = pd.DataFrame(mixed_rows(100), columns=list("abcde"))
+    herder = MomentHerder(burn_in=3).fit(frame)
+    rows = herder.sample(20_000)
+    got = herder.average(lambda part: part["e"] * part["a"], 20_000)
+    assert got == pytest.approx((rows["e"] * rows["a"]).mean(), rel=1e-12)
+    both = herder.average(lambda part: part[["a", "c"]].to_numpy(), 20_000)
+    np.testing.assert_allclose(both, rows[["a", "c"]].mean(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize("restarts", ["rows", "visited", "none"])
 def test_resume_is_going_on(order, restarts):

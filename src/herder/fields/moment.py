@@ -8,7 +8,7 @@ silent); an ascent that breaks the inequality of the perceptron cycling theorem 
 from a data row or a visited state (there it goes on); counts are herded as integers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from herder._validation import non_negative_int, one_of, positive_int
+from herder.core.averages import RunningAverage
 from herder.fields.diagnose import MomentDiagnostics, RowIndex, diagnose
 from herder.fields.live import MomentHerd, Position
 from herder.models.moments import Moments
@@ -27,6 +28,9 @@ __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
 
 #: Distinct data rows that restarts may begin from; of larger tables evenly spaced ones.
 MAX_RESTART_ROWS = 16_384
+
+#: States averaged at a time.
+AVERAGE_BLOCK = 16_384
 
 #: States decoded at a time by a stream.
 STREAM_BLOCK = 256
@@ -228,6 +232,36 @@ class MomentHerder(BaseEstimator):
         samples = live.advance(n_samples)
         self.diagnostics_ = diagnose(live, samples, index=self._index)
         return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
+
+    def average(self, function: Callable[[Any], ArrayLike], n_samples: int) -> Any:
+        """Average a function of the row over ``sample(n_samples)`` without keeping the rows.
+
+        Parameters
+        ----------
+        function : callable
+            Takes rows in the form of `sample`, gives one number or array per row.
+        n_samples : int
+            Number of rows.
+
+        Examples
+        --------
+        >>> herder = MomentHerder().fit([[0, 1], [1, 1], [0, 0], [1, 1]])
+        >>> float(herder.average(lambda rows: rows.sum(axis=1) == 2, 1000))
+        0.5
+        """
+        n_samples = positive_int(n_samples, "n_samples")
+        live = self.start()
+        sums = RunningAverage(
+            lambda codes: np.sum(
+                np.asarray(
+                    function(self._form.build(codes, self.moments_.variables)), dtype=float
+                ),
+                axis=0,
+            )
+        )
+        for start in range(0, n_samples, AVERAGE_BLOCK):
+            sums.update(live.advance(min(AVERAGE_BLOCK, n_samples - start)))
+        return sums.value * sums.count / n_samples
 
     def stream(self) -> Iterator[Any]:
         """Give rows one by one, for ever; the first n are those of ``sample(n)``."""
