@@ -59,7 +59,7 @@ html_css_files = ["herder.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"**": ["sidebar-nav-bs"], "index": []}
+html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only where there are pages below
 html_theme_options = {
     "logo": {"text": "herder"},
     "navbar_align": "left",

@@ -11,9 +11,8 @@ distribution with these pairs.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from herder import Moments
+from herder import Moments, count_estimate
 from herder.datasets import load_breast_cancer_binary
-from herder.fields.uncertainty import count_estimate
 
 data = load_breast_cancer_binary()
 twenty = data.X[:, :20]
