@@ -14,6 +14,7 @@ from rich.progress import Progress
 from herder._store import TableSource, write_table
 from herder._validation import positive_int
 from herder.cli._border import heed_signals
+from herder.cli._odds import more_than, tail_lines
 from herder.cli._table import (
     Reading,
     TableFacts,
@@ -89,7 +90,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     run.burn_in(job.burn_in, progress)
     write_table(job.output, moments.names, run.chunks(progress))
     diagnostics = run.diagnose()
-    tail = _tail(job, run, diagnostics)
+    tail = _tail(job, run, diagnostics.moment_error)
     lines = [*_summary(job, run, diagnostics, found), *tail]
     if job.report is not None:
         _write_report(job.report, job, run, diagnostics, contradictions=found, tail=tail)
@@ -338,31 +339,17 @@ def _sampled(run: _Run) -> str:
     )
 
 
-def _tail(job: Job, run: _Run, diagnostics: MomentDiagnostics) -> list[str]:
-    """Tell how often more than K columns are 1, and how far to trust it."""
-    k, width = job.count_above, run.moments.n_variables
+def _tail(job: Job, run: _Run, moment_error: float) -> list[str]:
+    """Tell how often more than K columns are 1, when that was asked."""
     shares = run.sample_counts()
-    if k is None or shares is None:
+    if job.count_above is None or shares is None:
         return []
-    share = float(shares[k + 1 :].sum())
-    event = f"P(more than {k} of {width} columns are 1)"
     if job.where:
+        share = float(shares[job.count_above + 1 :].sum())
+        event = more_than(job.count_above, run.moments.n_variables)
         return [f"{event} = {share:.4f} among rows where {' and '.join(job.where)}"]
-    lines = [
-        f"{event} = {share:.4f}, where matched moments are off by at most "
-        f"{diagnostics.moment_error:.1e}"
-    ]
-    if run.facts is not None and run.facts.ones is not None:
-        lines.append(f"  in the table it is {float(run.facts.ones[k + 1 :].sum()):.4f}")
-    from herder.fields.bounds import count_bounds
-
-    try:
-        bounds = count_bounds(run.moments, tail=True)
-    except ValueError as error:  # contradictory counts leave no range at all
-        return [*lines, f"  no range can be given: {error}"]
-    low, high = float(bounds.lower[k]), float(bounds.upper[k])
-    kind = "exactly what the counts allow" if bounds.sharp else "from sums of the counts"
-    return [*lines, f"  the counts alone leave it between {low:.4f} and {high:.4f} ({kind})"]
+    table = None if run.facts is None else run.facts.ones
+    return tail_lines(job.count_above, run.moments, shares, table, run.n, moment_error)
 
 
 def _write_report(

@@ -5,7 +5,7 @@ the moments. Three numbers say how much to believe:
 
 - the *moment error* of the run: what is left of the fit itself, of order 1/T;
 - the *spread* of the quantity over herds that match the same moments in other ways: other
-  encodings (another geometry), other scan orders, other stretches of the run;
+  encodings (another geometry), scan orders, start weights, and the two halves of the run;
 - the *bounds* that hold for every distribution with these moments (see
   `herder.fields.bounds`): nothing outside them is possible, and nothing inside them is
   excluded by the moments alone.
@@ -25,6 +25,7 @@ from herder._validation import positive_int
 from herder.fields.bounds import Bounds, count_bounds
 from herder.fields.live import MomentHerd
 from herder.metrics import count_distribution
+from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
 __all__ = ["Estimate", "count_estimate", "estimate"]
@@ -41,7 +42,7 @@ class Estimate:
     lowest, highest : ndarray
         Extremes over all variants.
     variants : dict of str to ndarray
-        The value of each variant: encodings, scan orders, the two halves of the run.
+        The value of each variant: encodings, scan orders, starts, the two halves of the run.
     moment_error : float
         Largest moment error of the default herd.
     bounds : Bounds or None
@@ -116,7 +117,9 @@ def estimate(
     )
 
 
-def count_estimate(moments: Moments, n_steps: int = 100_000, *, tail: bool = False) -> Estimate:
+def count_estimate(
+    moments: Moments, n_steps: int = 100_000, *, tail: bool = False, bounds: bool = True
+) -> Estimate:
     """Estimate P(k of the binary columns are one), k = 0 ... D, or P(more than k) with ``tail``.
 
     Parameters
@@ -127,6 +130,8 @@ def count_estimate(moments: Moments, n_steps: int = 100_000, *, tail: bool = Fal
         States of each variant.
     tail : bool, default False
         Whether to give the probability of more than k ones.
+    bounds : bool, default True
+        Whether to compute the bounds, which contradictory moments do not have.
     """
     if not moments.is_binary:
         raise ValueError("moments must be of binary columns for a count of ones")
@@ -136,8 +141,8 @@ def count_estimate(moments: Moments, n_steps: int = 100_000, *, tail: bool = Fal
         found = count_distribution(codes, width)
         return 1.0 - np.minimum(np.cumsum(found), 1.0) if tail else found
 
-    bounds = None if moments.contradictions() else count_bounds(moments, tail=tail)
-    return estimate(moments, counts, n_steps, bounds=bounds)
+    found = count_bounds(moments, tail=tail) if bounds else None
+    return estimate(moments, counts, n_steps, bounds=found)
 
 
 def _variants(moments: Moments) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -148,6 +153,10 @@ def _variants(moments: Moments) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "encoding +-1", {"encoding": "+-1"}
     if 2 in moments.n_values:
         yield "encoding indicator", {"encoding": "indicator"}
+    if moments.order <= 2:  # triples that do not start at zero leave the fast loop
+        features = CliqueFeatures.of(moments)
+        other = features.target if features.product.any() else np.zeros_like(features.target)
+        yield "other start", {"start_weights": other}
     yield "scan reversed", {"scan": np.arange(width)[::-1]}
     if width > 2:
         # a fixed shuffle: multiply by a step that shares no factor with the width
