@@ -206,6 +206,9 @@ def test_count_above_gives_probability_and_range(binary_csv, tmp_path):
     # the rows miss the moments by about 1/400, and so may their tail miss the range
     assert float(limits[1]) - 0.01 <= float(found[1]) <= float(limits[2]) + 0.01
     assert "in the table it is" in text
+    spread = re.search(r"starts that match the same counts give ([\d.]+) to ([\d.]+)", text)
+    assert spread
+    assert 0 <= float(spread[1]) <= float(spread[2]) <= 1
 
 
 def test_contradictions_are_named_and_herded_on_request(contradictory_csv, tmp_path):
