@@ -47,7 +47,10 @@ def _cells(name: str, X: NDArray[np.uint8]) -> list[Row]:
     ]
     for order, label in ((3, "H.XXX"), (2, "H.XX")):
         found = _herd(X, order, restarts="auto")
-        note = f"Searches started again: {found.diagnostics.restarts} of {N_SAMPLES}."
+        note = (
+            f"Searches started again: {found.diagnostics.restarts} of {N_SAMPLES}. "
+            f"{_describe(X, found)}"
+        )
         rows.append(Row(f"{name}.{label}.restarts", _kl(X, found.samples), note=note))
     return rows
 
@@ -58,7 +61,9 @@ def _news(X: NDArray[np.uint8]) -> list[Row]:
     for encoding in ("01", "+-1"):
         found = _herd(X, 2, encoding=encoding)
         kept = found.samples[found.samples.any(axis=1)]
-        rows.append(Row(f"news.empty.{encoding}", _empty(found.samples)))
+        rows.append(
+            Row(f"news.empty.{encoding}", _empty(found.samples), note=_where(X, found.samples))
+        )
         rows.append(Row(f"news.nonempty.{encoding}", _kl(X, kept)))
     return rows
 
@@ -101,6 +106,21 @@ def _kl(X: NDArray[np.uint8], samples: NDArray[np.integer]) -> float:
 
 def _empty(X: NDArray[np.integer]) -> float:
     return float(1 - X.any(axis=1).mean())
+
+
+def _where(X: NDArray[np.uint8], samples: NDArray[np.integer]) -> str:
+    """Say where P(k) differs, and what an empty state follows."""
+    truth, share, k = _shares(X), _shares(samples), samples.sum(axis=1)
+    parts = [
+        f"{low} to {high}: {share[low : high + 1].sum():.3f} ({truth[low : high + 1].sum():.3f})"
+        for low, high in ((1, 2), (3, 5), (6, 10), (11, 20), (21, 100))
+    ]
+    after = k[1:] == 0
+    few, many = after[k[:-1] <= 2].mean(), after[k[:-1] >= 8].mean()
+    return (
+        f"P(k), data in brackets: {', '.join(parts)}. Empty after a state with k <= 2: {few:.2f}, "
+        f"with k >= 8: {many:.2f}."
+    )
 
 
 def _describe(X: NDArray[np.uint8], found: MomentHerding) -> str:
