@@ -6,11 +6,11 @@ In any state each clique :math:`\alpha` touches exactly one feature,
 
 with a coefficient :math:`c` of -1, 0 or 1:
 
-=============  ======================================================================
-``"01"``       one feature per clique, the product of its 0/1 codes
-``"+-1"``      one feature per clique, the product of its codes taken as -1 and +1
+===============  ====================================================================
+``"01"``         one feature per clique, the product of its 0/1 codes
+``"+-1"``        one feature per clique, the product of its codes taken as -1 and +1
 ``"indicator"``  one feature per cell of the clique's table
-=============  ======================================================================
+===============  ====================================================================
 
 The encodings carry the same information, but herding is not invariant to the choice:
 it changes the geometry in which the moment error is small. Targets are integers in
