@@ -23,7 +23,6 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 demo: .venv/stamp
 	$(BIN)/herder demo -o demo/index.html
-	@echo "The page: $(CURDIR)/demo/index.html"
 
 lint: .venv/stamp
 	$(BIN)/ruff check .

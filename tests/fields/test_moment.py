@@ -145,6 +145,7 @@ def test_where_keeps_the_rows_that_match():
     assert len(out) == 500
     assert set(out["b"]) == {2}
     assert set(out["a"]) == {1}
+    assert herder.diagnostics_.copied is not None
     one = herder.sample(2000, where={"b": 2})
     given = frame.loc[frame["b"] == 2, "e"].value_counts(normalize=True).sort_index()
     got = one["e"].value_counts(normalize=True).reindex(given.index, fill_value=0)
@@ -153,6 +154,16 @@ def test_where_keeps_the_rows_that_match():
         herder.sample(3, where={"z": 1})
     with pytest.raises(ValueError, match="value of 'b' must be one of"):
         herder.sample(3, where={"b": 9})
+
+
+def test_pairs_without_their_singles_are_matched_cell_by_cell():
+    rows = np.array([[0, 0, 0]] * 3 + [[1, 1, 0]] * 2 + [[0, 1, 1]] * 4 + [[1, 0, 1]])
+    for encoding in ("auto", "01", "+-1", "indicator"):
+        herder = MomentHerder(cliques=[[0, 1], [1, 2]], encoding=encoding).fit(rows)
+        samples = herder.sample(1000)
+        np.testing.assert_allclose(samples.mean(axis=0), rows.mean(axis=0), atol=0.01)
+        got = Moments.from_data(samples, cliques=[[0, 1], [1, 2]])
+        np.testing.assert_allclose(got.probabilities(), herder.moments_.probabilities(), atol=0.01)
 
 
 def test_more_than_127_values():

@@ -117,6 +117,9 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
             "moments must be of columns with two values each, got alphabets of "
             f"{tuple(sorted(set(moments.n_values)))} values; see expectation_bounds"
         )
+    # sums of the moments could hide contradictions; those within rounding are forgiven
+    if any(found.size > 10 * WIDTH for found in moments.contradictions()):
+        raise _inconsistent()
     width = moments.n_variables
     if method == "auto":
         small = 2**width <= MAX_STATES and len(moments.cliques) * 2**width <= AUTO_SIZE

@@ -138,17 +138,20 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
     found = growth(trace.t, trace.norm)
     if not found.linear:
         return Diagnosis("bounded", f"the weight norm grows like t^{found.exponent:.2f}")
+    contradictions = live.moments.contradictions()
+    if contradictions:
+        return Diagnosis("inconsistent moments", str(contradictions[0]))
     features, position = live.features, live.position
     weights, total = position.weights, features.units.total
     state = ascend(features, weights, position.state)
     exact = None
     if n_states(features) <= EXHAUSTIVE_STATES:
-        exact = total * features.features(best_state(features, weights))
+        exact = features.features(best_state(features, weights)).astype(float)
     return explain_growth(
         found,
-        weights,
-        features.target,
-        total * features.features(state),
+        weights / total,
+        features.target / total,
+        features.features(state).astype(float),
         exact=exact,
         from_data=live.moments.from_rows,
     )

@@ -219,8 +219,10 @@ class MomentHerder(BaseEstimator):
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
             return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
-        rows = list(self._matching(n_samples, where))
-        return self._form.build(np.concatenate(rows), self.moments_.variables)
+        live = self.start()
+        rows = np.concatenate(list(self._matching(live, n_samples, where)))
+        self.diagnostics_ = diagnose(live, rows, index=self._index)
+        return self._form.build(rows, self.moments_.variables)
 
     def herd(
         self, n_samples: int, *, resume: MomentHerding | Position | None = None
@@ -288,7 +290,9 @@ class MomentHerder(BaseEstimator):
             live.reset_count()
         return live
 
-    def _matching(self, n_samples: int, where: Mapping[str, Any]) -> Iterator[NDArray[Any]]:
+    def _matching(
+        self, live: MomentHerd, n_samples: int, where: Mapping[str, Any]
+    ) -> Iterator[NDArray[Any]]:
         """Blocks of herded rows that meet the condition, ``n_samples`` rows in all."""
         names = self.moments_.names
         wanted = []
@@ -297,7 +301,6 @@ class MomentHerder(BaseEstimator):
                 raise ValueError(f"where must name columns {list(names)}, got {name!r}")
             column = names.index(name)
             wanted.append((column, self.moments_.variables[column].code(label)))
-        live = self.start()
         found, seen = 0, 0
         while found < n_samples:
             block = live.advance(max(4 * (n_samples - found), 1024))
@@ -312,7 +315,6 @@ class MomentHerder(BaseEstimator):
                     f"{seen} herded rows met"
                 )
             yield matching
-        self.diagnostics_ = diagnose(live, None)
 
     def _adopt(self, moments: Moments, form: Form) -> None:
         self.moments_ = moments

@@ -12,6 +12,10 @@ with a coefficient :math:`c` of -1, 0 or 1:
 ``"indicator"``  one feature per cell of the clique's table
 ===============  ====================================================================
 
+A product stands for the whole table of its clique only together with the products of all
+smaller sets of its columns. Where some of these are not cliques, the clique is matched cell
+by cell, whatever the encoding.
+
 The encodings carry the same information, but herding is not invariant to the choice:
 it changes the geometry in which the moment error is small. Targets are integers in
 units of 1/N (see `herder.core.units`), so that weights are integers as well.
@@ -19,7 +23,7 @@ units of 1/N (see `herder.core.units`), so that weights are integers as well.
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,13 +79,15 @@ class CliqueFeatures:
             encoding = "01" if 2 in moments.n_values else "indicator"
         layout = moments.layout
         padded = np.where(layout.members >= 0, layout.n_values[layout.members], 2)
-        binary = (padded == 2).all(axis=1) & (encoding != "indicator")
+        binary = (padded == 2).all(axis=1)
         if encoding == "+-1" and not binary.all():
             worst = moments.cliques[int(np.argmin(binary))]
             raise ValueError(
                 "encoding must be 'auto', '01' or 'indicator' when a column has more than two "
                 f"values, got '+-1' and the columns {[moments.names[i] for i in worst]}"
             )
+        # a product tells of its table only together with the products of all its parts
+        binary &= _has_parts(moments) & (encoding != "indicator")
         n_cells = np.diff(layout.offsets)
         clique = np.repeat(np.arange(layout.n_cliques), n_cells)
         local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
@@ -141,6 +147,18 @@ class CliqueFeatures:
         rank = np.argsort(variable, kind="stable")
         edges = np.searchsorted(variable[rank], np.arange(self.n_variables + 1))
         return [clique[rank[a:b]] for a, b in pairwise(edges)]
+
+
+def _has_parts(moments: Moments) -> NDArray[np.bool_]:
+    """Whether all smaller sets of columns within a clique are cliques as well."""
+    if moments.is_complete:
+        return np.ones(len(moments.cliques), dtype=bool)
+    closed: set[tuple[int, ...]] = set()
+    for clique in moments.cliques:  # short ones come first
+        parts = combinations(clique, len(clique) - 1)
+        if len(clique) == 1 or all(part in closed for part in parts):
+            closed.add(clique)
+    return np.array([clique in closed for clique in moments.cliques])
 
 
 def _bit_count(cells: NDArray[np.intp]) -> NDArray[np.intp]:
