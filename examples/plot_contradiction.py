@@ -37,9 +37,9 @@ for contradiction in moments.contradictions():
 
 # %%
 # With ``contradictions="nearest"`` the herd goes on all the same. The singles are not in the file,
-# so the tables are matched cell by cell: ``encoding="indicator"``.
+# so the tables are matched cell by cell.
 
-model = MomentHerder(contradictions="nearest", encoding="indicator").fit_moments(moments)
+model = MomentHerder(contradictions="nearest").fit_moments(moments)
 sample = model.sample(20_000)
 print(model.diagnostics_)
 
