@@ -140,7 +140,7 @@ def herd_atoms(
             a = on[i]
             pairs = 0
             for j in range(n):
-                pairs += has2[a, on[j]]
+                pairs += int(has2[a, on[j]])
             pull += 0.5 * (drift[a] + target1[a])
             features += has1[a] + 0.5 * pairs
             drift[a] -= total * (has1[a] + pairs)
@@ -154,6 +154,6 @@ def herd_atoms(
             a = on[i]
             debt1[a] += total * has1[a]
             for j in range(n):
-                debt2[a, on[j]] += whole * has2[a, on[j]]
+                debt2[a, on[j]] += whole * int(has2[a, on[j]])
         tally[STEPS] += 1
     number[CLOCK], number[SCORE], number[VALUE] = clock, score, value

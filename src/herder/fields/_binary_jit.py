@@ -89,7 +89,12 @@ def _sum_rows(
         p0, p1, q0, q1 = min(i, p), max(i, p), min(i, q), max(i, q)
         r0, r1, s0, s1 = min(i, r), max(i, r), min(i, s), max(i, s)
         for j in range(n):
-            out[j] += table[p0, p1, j] + table[q0, q1, j] + table[r0, r1, j] + table[s0, s1, j]
+            out[j] += (
+                int(table[p0, p1, j])
+                + int(table[q0, q1, j])
+                + int(table[r0, r1, j])
+                + int(table[s0, s1, j])
+            )
         a += 4
     while a < k:
         low, high = min(i, partners[a]), max(i, partners[a])
@@ -350,7 +355,7 @@ def herd_binary(
                 i = active[a]
                 if dense:
                     for j in range(n):
-                        debt2[i, j] += fired * on[j]
+                        debt2[i, j] += fired * int(on[j])
                 else:
                     for b in range(k):
                         debt2[i, active[b]] += fired
