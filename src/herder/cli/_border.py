@@ -40,7 +40,6 @@ USER_ERROR, STOPPED = 2, 130
 OPTIONS = (
     ("missing='category'", "--missing category"),
     ("bins=", "--bins 5"),
-    ("nearest consistent", "--contradictions nearest"),
 )
 
 #: Signals that asked this process to end.

@@ -9,6 +9,9 @@ Necessary conditions, in probabilities:
 - **triangle**: for three 0/1 columns :math:`p_{ij} + p_{ik} - p_{jk} \le p_i` and
   :math:`p_i + p_j + p_k - p_{ij} - p_{ik} - p_{jk} \le 1`.
 
+Before these come the cells that a file **stated** more than once, with different
+probabilities; the moments hold their means (see `herder.models.published`).
+
 For three 0/1 columns and their pairs these are all the conditions there are; for more
 columns, moments that pass may still be inconsistent, which herding shows by weights that
 grow without end.
@@ -28,7 +31,7 @@ from herder.models.moments import Moments
 __all__ = ["Contradiction", "find_contradictions"]
 
 #: From the simplest rule to the least simple.
-KINDS = ("range", "sum", "marginal", "triangle")
+KINDS = ("stated", "range", "sum", "marginal", "triangle")
 
 #: Differences in probability below this are rounding of counts that were divided.
 ROUNDING = 1e-9
@@ -45,7 +48,7 @@ class Contradiction:
     Parameters
     ----------
     kind : str
-        ``"range"``, ``"sum"``, ``"marginal"`` or ``"triangle"``.
+        ``"stated"``, ``"range"``, ``"sum"``, ``"marginal"`` or ``"triangle"``.
     columns : tuple of str
         The columns concerned.
     size : float
@@ -84,6 +87,7 @@ def find_contradictions(moments: Moments) -> list[Contradiction]:
     """
     groups = list(_groups(moments))
     found = [
+        *moments.conflicts,
         *_ranges(moments, groups),
         *_sums(moments, groups),
         *_marginals(moments, groups),

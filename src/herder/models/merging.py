@@ -40,6 +40,7 @@ def add(whole: M, part: Moments) -> M:
         counts=_over(whole, united) + _over(part, united),
         totals=whole.totals + part.totals,
         from_rows=whole.from_rows and part.from_rows,
+        conflicts=(),
     )
 
 

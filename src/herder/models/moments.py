@@ -48,6 +48,10 @@ class Moments:
         What each table sums to.
     from_rows : bool
         Whether the counts come from rows, so that they are consistent by construction.
+    conflicts : tuple of Contradiction
+        What a published table stated twice, and differently; ``counts`` hold the means. They
+        are about that table, so files and the moments that `given` and `merge` make do not
+        have them.
 
     Examples
     --------
@@ -62,6 +66,7 @@ class Moments:
     counts: NDArray[np.float64]
     totals: NDArray[np.float64]
     from_rows: bool = False
+    conflicts: "tuple[Contradiction, ...]" = ()
 
     @classmethod
     def from_data(
@@ -191,7 +196,9 @@ class Moments:
         names : list of str, optional
             Names of the columns of a matrix.
         contradictions : {"error", "allow"}, default "error"
-            Whether counts that no table can have are refused.
+            Whether counts that no table can have are refused. If they are allowed, a cell of a
+            plain table that is stated more than once, as when two reports are put together, is
+            the mean of its probabilities (see `herder.models.published`).
         """
         from herder.models import published  # it builds Moments, so it imports this file
 
@@ -203,7 +210,15 @@ class Moments:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, contradictions: str = "error") -> "Moments":
-        """Read the plain table that `save` writes, or one typed by hand."""
+        """Read the plain table that `save` writes, or one typed by hand.
+
+        Parameters
+        ----------
+        path : path
+            A csv, npz or parquet file.
+        contradictions : {"error", "allow"}, default "error"
+            As in `from_counts`.
+        """
         from herder.models import published
 
         one_of(contradictions, "contradictions", ("error", "allow"))
@@ -268,6 +283,7 @@ class Moments:
             cliques=tuple(tuple(place[i] for i in rest) for rest in tables),
             counts=np.concatenate([table.ravel() for table in tables.values()]),
             totals=totals,
+            conflicts=(),
         )
 
     def merge(self, *parts: "Moments") -> Self:
@@ -358,10 +374,14 @@ class Moments:
         """Raise a ValueError that names the worst contradiction, if there is one."""
         found = self.contradictions()
         if found:
+            # what is stated twice may be the reason of all the others
+            worst = (self.conflicts or found)[0]
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise ValueError(
-                f"moments must not contradict each other, got: {found[0]}{more}; ask for the "
-                "nearest consistent moments to herd them all the same"
+                f"moments must not contradict each other, got: {worst}{more}; correct them, "
+                "or herd towards the nearest that rows can have: "
+                'contradictions="allow" when reading and MomentHerder(contradictions="nearest"), '
+                "or on the command line herder synth --contradictions nearest"
             )
 
 

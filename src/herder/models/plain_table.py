@@ -15,6 +15,7 @@ from herder.models.columns import alphabet
 from herder.models.counting import exclude
 from herder.models.moments import Moments
 from herder.models.plain_text import is_blank, read_label, read_name
+from herder.models.stated import Cell, Statement, conflicts_of, mean_count, spread
 from herder.models.variables import Variable
 
 __all__ = ["Source", "moments_of_rows", "tables_of_ones"]
@@ -42,11 +43,22 @@ class Source:
 
 @dataclass(slots=True)
 class _Entry:
-    """What the rows say about one clique: its total and some of its cells."""
+    """What the rows say about one clique: some of its cells, by one total or several."""
 
-    total: float
-    row: int
-    cells: dict[tuple[Any, ...], tuple[float, int, Clique]] = field(default_factory=dict)
+    totals: dict[float, int] = field(default_factory=dict)  # with the first row
+    cells: dict[tuple[Any, ...], list[Statement]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        """What the table will sum to: the largest total, so that it needs no common one."""
+        return max(self.totals)
+
+    @property
+    def row(self) -> int:
+        return min(self.totals.values())
+
+    def count(self, values: tuple[Any, ...]) -> float:
+        return mean_count(self.cells[values], self.total)
 
 
 @dataclass(slots=True)
@@ -195,22 +207,11 @@ def _cell(reader: _Reader, given: list[tuple[Any, Any]], row: int) -> dict[int, 
 def _note(reader: _Reader, cell: dict[int, Any], count: float, total: float, row: int) -> None:
     clique = tuple(sorted(cell))
     values = tuple(1 if cell[i] is LEFT_OUT else cell[i] for i in clique)
-    entry = reader.entries.setdefault(clique, _Entry(total, row))
-    if entry.total != total:
-        raise ValueError(
-            f"total must be one number for {_title(reader, clique)}, got {entry.total:g} in "
-            f"{reader.where(entry.row)} and {total:g} in {reader.where(row)}"
-        )
-    order = tuple(cell)
-    earlier, before, order_before = entry.cells.setdefault(values, (count, row, order))
-    if earlier != count:
-        names = list(reader.position)
-        said = "count must be symmetric" if order != order_before else "count must be given once"
-        raise ValueError(
-            f"{said}, got {', '.join(names[i] for i in order_before)} = {earlier:g} in "
-            f"{reader.where(before)} and {', '.join(names[i] for i in order)} = {count:g} in "
-            f"{reader.where(row)}"
-        )
+    entry = reader.entries.setdefault(clique, _Entry())
+    entry.totals.setdefault(total, row)
+    told = entry.cells.setdefault(values, [])
+    if all((before.count, before.total) != (count, total) for before in told):
+        told.append(Statement(count, total, row))
 
 
 def _title(reader: _Reader, clique: Clique) -> str:
@@ -255,7 +256,7 @@ def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
         all_on = (1,) * len(clique)
         is_switches = all(switch[i] for i in clique)
         if len(clique) > 1 and is_switches and list(entry.cells) == [all_on]:
-            ones[clique] = (entry.cells[all_on][0], entry.total)
+            ones[clique] = (entry.count(all_on), entry.total)
             if _has_parts(reader, clique, ones):
                 pending.append(clique)
             else:
@@ -271,7 +272,20 @@ def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
             pending = []
     counts = np.concatenate([tables[clique].ravel() for clique in cliques])
     totals = np.array([reader.entries[clique].total for clique in cliques])
-    return Moments(variables, cliques, counts, totals)
+    repeated = [c for c in cliques if any(len(t) > 1 for t in reader.entries[c].cells.values())]
+    conflicts = conflicts_of((_worst_cell(reader, c) for c in repeated), reader.where)
+    return Moments(variables, cliques, counts, totals, conflicts=conflicts)
+
+
+def _worst_cell(reader: _Reader, clique: Clique) -> Cell:
+    """Give the cell of a clique on which the statements differ most."""
+    cells = reader.entries[clique].cells
+    # rounding must not decide which of two as bad is shown
+    values = max(cells, key=lambda values: round(spread(cells[values]), 9))
+    names = list(reader.position)
+    columns = tuple(names[i] for i in clique)
+    event = ", ".join(f"{name}={value}" for name, value in zip(columns, values, strict=True))
+    return Cell(_title(reader, clique), columns, f"P({event})", cells[values])
 
 
 def _has_parts(reader: _Reader, clique: Clique, ones: Mapping[Clique, Any]) -> bool:
@@ -281,15 +295,15 @@ def _has_parts(reader: _Reader, clique: Clique, ones: Mapping[Clique, Any]) -> b
             if part in ones:
                 continue
             entry = reader.entries[clique]
-            ((count, row, _),) = entry.cells.values()
-            if count == entry.total:
+            (values,) = entry.cells
+            if entry.count(values) == entry.total:
                 return False
             names = [list(reader.position)[i] for i in part]
             columns = ", ".join(names * 2 if size == 1 else names)
             raise ValueError(
                 f"{_title(reader, clique)} must come with the count of {', '.join(names)} alone "
-                f"or with the counts of all its values, got neither ({reader.where(row)}): add "
-                f"a row for {columns}"
+                f"or with the counts of all its values, got neither ({reader.where(entry.row)}): "
+                f"add a row for {columns}"
             )
     return True
 
@@ -321,13 +335,17 @@ def _listed(
 ) -> NDArray[np.float64]:
     entry = reader.entries[clique]
     table = np.full([variables[i].n_values for i in clique], np.nan)
-    for values, (count, _, _) in entry.cells.items():
-        table[tuple(code[i][value] for i, value in zip(clique, values, strict=True))] = count
+    _add_left_out(entry, table.size)
+    for values in entry.cells:
+        place = tuple(code[i][value] for i, value in zip(clique, values, strict=True))
+        table[place] = entry.count(values)
     absent = np.isnan(table)
     n_absent, known = int(absent.sum()), float(np.nansum(table))
+    # where reports differ, the means of what they list need not add up any better than they do
+    slack = ROUNDING + sum(spread(told) for told in entry.cells.values())
     if n_absent == 1:
         table[absent] = entry.total - known
-    elif n_absent and abs(known - entry.total) <= ROUNDING * entry.total:
+    elif n_absent and abs(known - entry.total) <= slack * entry.total:
         table[absent] = 0.0
     elif n_absent:
         cells = list(product(*(variables[i].values for i in clique)))
@@ -339,3 +357,20 @@ def _listed(
             f"{', '.join(repr(value) for value in first)}"
         )
     return table
+
+
+def _add_left_out(entry: _Entry, n_cells: int) -> None:
+    """State what follows, for one total, about cells that are listed only for another one."""
+    for total, row in entry.totals.items() if len(entry.totals) > 1 else ():
+        told = {
+            values: [statement for statement in statements if statement.total == total]
+            for values, statements in entry.cells.items()
+        }
+        listed = [mean_count(statements, total) for statements in told.values() if statements]
+        rest = total - sum(listed)
+        if len(listed) + 1 < n_cells and abs(rest) > ROUNDING * total:
+            continue
+        count = rest if len(listed) + 1 == n_cells else 0.0
+        for values, statements in told.items():
+            if not statements:
+                entry.cells[values].append(Statement(count, total, row, left_out=True))

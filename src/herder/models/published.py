@@ -20,10 +20,23 @@ matter.
 - A row with nothing but ``variable_a`` (and ``value_a``) names a column (and one of its
   labels) ahead of its counts. It is needed only where columns or labels have an order
   other than that of first mention or that of sorting.
+- The same count may be listed again, also in another order of the columns or over another
+  total (60 of 300 and 100 of 500).
+
+Two reports may be put into one table. Where they state a cell differently they contradict
+each other, which is refused unless contradictions are allowed; then
+
+- the cell is the mean of the stated probabilities, all with equal weight: to herd a feature
+  towards two targets at equal rates is to herd it towards their mean (`herder.models.stated`);
+- the total of its clique is the largest one that is stated, and counts need not be whole;
+- rows with one total are one report: what it leaves out is zero, or the rest, by the rule
+  above. Reports with equal totals cannot be told apart, and should list the same cells;
+- `Moments.contradictions` lists it, with both statements. A file that is saved has the means.
 """
 
 import csv
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import combinations, product
 from os import PathLike
 from pathlib import Path
@@ -93,13 +106,16 @@ def load(path: str | PathLike[str]) -> Moments:
         for name, column in chunk.items():
             columns[name].extend(column.tolist())
 
+    @cache
+    def lines() -> list[int]:
+        with open(path, newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream)
+            return [reader.line_num for fields in reader if fields]
+
     def where(row: int) -> str:
         if Path(path).suffix.lower() != ".csv":
             return f"row {row + 1} of {path}"
-        with open(path, newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            lines = [reader.line_num for fields in reader if fields]
-        return f"line {lines[row + 1]} of {path}"
+        return f"line {lines()[row + 1]} of {path}"
 
     return moments_of_rows(columns, source=Source(str(path), where))
 
