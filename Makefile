@@ -3,6 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# What the compiled loops are proved by; the rest would take hours without the compiler.
+LOOPS := tests/fields/test_retrace.py tests/fields/test_moment.py tests/golden tests/laws \
+         tests/maximise tests/models
+
 .PHONY: demo test lint docs papers bench slow
 
 .venv: .venv/stamp
@@ -36,7 +40,7 @@ test: lint
 
 slow: .venv/stamp
 	$(BIN)/python -m pytest -q -n 2 -m slow tests
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(LOOPS)
 
 docs: .venv/stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
