@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herder.core import herd
-from herder.fields import atom, binary
+from herder.fields import _binary_jit, atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
@@ -196,3 +196,22 @@ def test_growing_weights_widen_their_tables_and_stay_exact():
         for out, weights in results[1:]:
             np.testing.assert_array_equal(out, results[0][0])
             np.testing.assert_array_equal(weights, results[0][1])
+
+
+def test_the_scores_of_data_rows_move_along_with_the_weights():
+    """With many ones the loop updates the scores of its rows instead of summing them anew."""
+    rows = 1 - coupled_rows(120, 12, seed=7) * coupled_rows(120, 12, seed=8)
+    moments = Moments.from_data(rows, 3)
+    features = CliqueFeatures.of(moments)
+    pool = make_pool(rows, "rows")
+    start, state = features.start_weights(), np.zeros(12, dtype=np.int16)
+    live = BinaryHerd(features, Setup(start, state, 0, pool, np.arange(12)))
+    assert live._herd.tally[_binary_jit.CATCH_UP] > 20
+    got = np.empty((600, 12), dtype=np.int8)
+    live.run(got)
+    general = CliqueHerd(features, Setup(start, state, 0, pool, np.arange(12)))
+    wanted = np.empty_like(got)
+    general.run(wanted)
+    np.testing.assert_array_equal(got, wanted)
+    assert live.tally.restarts == general.tally.restarts > 20
+    assert live.tally.violations == general.tally.violations == 0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from herder._numba import jit
 
 CLOCK, SCORE, VALUE, TOTAL, NORM2, TOLERANCE = range(6)
-ACTIVE, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL = range(6)
+ACTIVE, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL, CATCH_UP = range(7)
 
 
 class Herd(NamedTuple):
@@ -39,11 +39,16 @@ class Herd(NamedTuple):
     place: NDArray[np.intp]  # (D,) where a variable stands in ``active``
     pool: NDArray[np.int32]  # (P, D) variables that are on in states to restart from
     pool_size: NDArray[np.intp]  # (P,)
+    pool_score: NDArray[np.float64]  # (P,) <w, phi> of these states
+    pool_pull: NDArray[np.float64]  # (P,) <n, phi> of them, where the pool is fixed
+    member: NDArray[np.int8]  # (D, P) the same states as 0/1, where the pool is fixed
+    overlap: NDArray[np.int16]  # (P,) scratch
+    shared: NDArray[np.float64]  # (D + 1,) features that two states with c ones in common share
     drift: NDArray[np.float64]  # (D,) scratch
     pull3: NDArray[np.float64]  # (D,) d <n, phi> / d x_i from triples, in the current state
     rows3: NDArray[np.integer]  # (2, D) scratch: sums of rows of target3 and count3
     number: NDArray[np.float64]  # (6,) see CLOCK ... TOLERANCE
-    tally: NDArray[np.int64]  # (6,) see ACTIVE ... POOL
+    tally: NDArray[np.int64]  # (7,) see ACTIVE ... CATCH_UP (steps that scores may lag behind)
 
 
 @jit
@@ -123,8 +128,8 @@ def _count_triples(
 
 
 @jit
-def _best_of_pool(herd: Herd, clock: float, order: int, signed: bool) -> tuple[int, Any]:
-    """Row of the pool with the highest score, the first where several tie, and its score."""
+def score_pool(herd: Herd, clock: float, order: int, signed: bool) -> None:
+    """Sum the scores of all states of the pool afresh."""
     target2, target3 = herd.target2, herd.target3
     debt2, count3, lift = herd.debt2, herd.count3, herd.lift
     pool, pool_size, own = herd.pool, herd.pool_size, herd.drift
@@ -145,7 +150,6 @@ def _best_of_pool(herd: Herd, clock: float, order: int, signed: bool) -> tuple[i
                         around += clock * (target2[i, j] - total) - debt2[i, j] + lift[i] + lift[j]
             base += 0.5 * around - single
             own[i] = 2.0 * (single - around)
-    best, best_score = -1, 0.0
     for r in range(herd.tally[POOL]):
         score = base
         for a in range(pool_size[r]):
@@ -162,9 +166,33 @@ def _best_of_pool(herd: Herd, clock: float, order: int, signed: bool) -> tuple[i
                         for c in range(b):
                             m = pool[r, c]
                             score += clock * target3[m, j, i] - total * count3[m, j, i]
-        if best < 0 or score > best_score:
-            best, best_score = r, score
-    return best, best_score
+        herd.pool_score[r] = score
+
+
+@jit
+def _catch_up(herd: Herd, states: NDArray[np.int8]) -> None:
+    """Move the scores of a fixed pool past ``states``: w moved by n - N phi(s) at each."""
+    score, pull, shared = herd.pool_score, herd.pool_pull, herd.shared
+    member, overlap = herd.member, herd.overlap
+    total = herd.number[TOTAL]
+    for t in range(states.shape[0]):
+        overlap[:] = 0
+        for i in range(states.shape[1]):
+            if states[t, i]:
+                for r in range(overlap.shape[0]):
+                    overlap[r] += member[i, r]
+        for r in range(overlap.shape[0]):
+            score[r] += pull[r] - total * shared[overlap[r]]
+
+
+@jit
+def _best_of_pool(herd: Herd) -> int:
+    """State of the pool with the highest score, the first where several tie."""
+    best = 0
+    for r in range(1, herd.tally[POOL]):
+        if herd.pool_score[r] > herd.pool_score[best]:
+            best = r
+    return best
 
 
 @jit
@@ -231,6 +259,7 @@ def herd_binary(
     flips = tally[FLIPS]
     unit = 2.0 if signed else 1.0
     fired = int(4 * total if signed else total)
+    scored = -1  # step at which the scores of the pool were current
     for t in range(states.shape[0]):
         restarted = False
         while True:
@@ -283,10 +312,15 @@ def herd_binary(
             if total * score - value >= -tolerance:
                 break
             if not restarted and tally[POOL] > 0:
-                best, best_score = _best_of_pool(herd, clock, order, signed)
-                if best_score > score:
+                if scored >= 0 and t - scored <= tally[CATCH_UP]:
+                    _catch_up(herd, states[scored:t])
+                else:
+                    score_pool(herd, clock, order, signed)
+                scored = -1 if remember or signed else t
+                best = _best_of_pool(herd)
+                if herd.pool_score[best] > score:
                     k = _jump(herd, best, clock, order, signed)
-                    score = best_score
+                    score = herd.pool_score[best]
                     restarted = True
                     tally[RESTARTS] += 1
                     continue

@@ -6,13 +6,14 @@
 """
 
 from itertools import permutations
+from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _binary_jit as _jit
-from herder.fields.system import PCT_TOLERANCE, Setup, Tally
+from herder.fields.system import PCT_TOLERANCE, Pool, Setup, Tally
 from herder.models.features import CliqueFeatures
 from herder.models.layout import all_cliques
 
@@ -97,7 +98,12 @@ class BinaryHerd:
         number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
         shift = clock if not self.signed else 0
         rows, sizes = pool.as_lists(self._back)
-        tally = np.zeros(6, dtype=np.int64)
+        fixed = not pool.visited and not self.signed and len(pool.rows) > 0
+        member = np.zeros((width, len(sizes)) if fixed else (0, 0), dtype=np.int8)
+        shared = np.array(
+            [sum(comb(c, k) for k in range(1, self.order + 1)) for c in range(width + 1)], float
+        )
+        tally = np.zeros(7, dtype=np.int64)
         tally[_jit.ACTIVE] = len(chosen)
         tally[_jit.STEPS] = setup.t
         tally[_jit.POOL] = len(pool.rows)
@@ -117,6 +123,11 @@ class BinaryHerd:
             place=place,
             pool=rows,
             pool_size=sizes,
+            pool_score=np.zeros(len(sizes)),
+            pool_pull=np.zeros(len(sizes)),
+            member=member,
+            overlap=np.zeros(len(sizes), dtype=np.int16),
+            shared=shared,
             drift=np.zeros(width),
             pull3=np.zeros(width),
             rows3=np.zeros((2, width), dtype=np.int64),
@@ -125,6 +136,19 @@ class BinaryHerd:
         )
         self._features = features
         self._refresh()
+        if fixed:
+            self._follow_pool(pool)
+
+    def _follow_pool(self, pool: Pool) -> None:
+        """Prepare to move the scores of a fixed pool along with the weights."""
+        herd, clock = self._herd, self._herd.number[_jit.CLOCK]
+        herd.member[:] = pool.rows[:, self._scan].T
+        _jit.score_pool(herd, clock + 1.0, self.order, self.signed)
+        after = herd.pool_score.copy()
+        _jit.score_pool(herd, clock, self.order, self.signed)
+        herd.pool_pull[:] = after - herd.pool_score  # a step without features adds <n, phi>
+        # one step of catching up costs about as much as four features of each state
+        herd.tally[_jit.CATCH_UP] = int(herd.shared[herd.pool_size].mean() / 4)
 
     def run(self, states: NDArray[Any]) -> None:
         """Go on for ``len(states)`` steps and fill ``states``."""
