@@ -33,14 +33,15 @@ def open_csv(path: Path) -> TableSource:
     if all(_FLOAT.fullmatch(name) for name in names):
         found = f"a first row of numbers, {', '.join(names[:4])}"
         raise ValueError(f"{path} must begin with a row of column names, got {found}")
-    if len(names) == 1 and re.search("[;\t]", names[0]):
-        raise ValueError(f"{path} must separate its columns by commas, got {names[0]!r}")
+    other = re.search("[;\t]", names[0]) if len(names) == 1 else None
     if "" in names:
         raise ValueError(f"{path} must name every column, got no name for {names.index('') + 1}")
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
     n_rows = 0
     while block := list(islice(rows, max(1, CSV_BLOCK // len(names)))):
+        if other and not n_rows and all(other[0] in row[0] for row in block):
+            raise ValueError(f"{path} must separate its columns by commas, got {names[0]!r}")
         n_rows += len(block)
         for j, column in enumerate(zip(*block, strict=True)):
             fields = set(column)
