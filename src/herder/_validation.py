@@ -4,9 +4,16 @@ import operator
 from collections.abc import Collection
 from typing import SupportsIndex, TypeVar
 
-__all__ = ["non_negative_int", "one_of", "positive_int"]
+__all__ = ["check_fitted", "non_negative_int", "one_of", "positive_int"]
 
 T = TypeVar("T")
+
+
+def check_fitted(estimator: object, attribute: str) -> None:
+    """Raise scikit-learn's NotFittedError unless ``estimator`` has the fitted ``attribute``."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(estimator, attribute)
 
 
 def positive_int(value: SupportsIndex, name: str) -> int:

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from herder import MomentHerder, Moments, moment_herd
 from herder._store import save_arrays
 from herder.fields import Position
+from herder.models import CliqueFeatures
 from tests.fields.test_retrace import coupled_rows, mixed_rows
 
 
@@ -63,6 +64,8 @@ def test_averages_are_those_of_the_sample():
     rows = herder.sample(20_000)
     got = herder.average(lambda part: part["e"] * part["a"], 20_000)
     assert got == pytest.approx((rows["e"] * rows["a"]).mean(), rel=1e-12)
+    with pytest.raises(ValueError, match="one value per row"):
+        herder.average(lambda part: part["a"].mean(), 100)
     both = herder.average(lambda part: part[["a", "c"]].to_numpy(), 20_000)
     np.testing.assert_allclose(both, rows[["a", "c"]].mean(), rtol=1e-12)
 
@@ -89,10 +92,16 @@ def test_a_position_can_be_kept_in_a_file(tmp_path, restarts):
     save_arrays(tmp_path / "other.safetensors", {"weights": np.zeros(3)}, {})
     with pytest.raises(ValueError, match="must hold the position of a moment herd"):
         Position.load(tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match="resume must come from 6 features, got 28"):
-        MomentHerder().fit(coupled_rows(30, 3)).herd(
-            5, resume=Position.load(tmp_path / "here.safetensors")
-        )
+    position = Position.load(tmp_path / "here.safetensors")
+    others = [
+        MomentHerder().fit(coupled_rows(30, 3)),
+        MomentHerder().fit(coupled_rows(31, 7)),
+        MomentHerder(encoding="+-1").fit(coupled_rows(30, 7)),
+        MomentHerder(rates=np.linspace(1, 2, 28)).fit(coupled_rows(30, 7)),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="resume must come from the same moments"):
+            other.herd(5, resume=position)
 
 
 def test_fit_and_fit_moments_agree_without_restarts():
@@ -154,6 +163,19 @@ def test_where_keeps_the_rows_that_match():
         herder.sample(3, where={"z": 1})
     with pytest.raises(ValueError, match="value of 'b' must be one of"):
         herder.sample(3, where={"b": 9})
+
+
+def test_a_condition_that_is_never_met_is_given_up(monkeypatch):
+    herder = MomentHerder().fit([[1, 0], [0, 1]] * 2)
+    with pytest.raises(ValueError, match="which the counts of x0, x1 exclude"):
+        herder.sample(2, where={"x0": 0, "x1": 0})
+    monkeypatch.setattr("herder.fields.condition.MAX_FRUITLESS", 5000)
+    rows = np.random.default_rng(0).integers(0, 2, (200, 12))
+    rows[:, 2] = rows[:, 0] ^ rows[:, 1]  # no pair tells that all three are never one
+    free = MomentHerder(cliques=[[0], [1], [2], *([i] for i in range(3, 12))]).fit(rows)
+    impossible = dict.fromkeys((f"x{j}" for j in range(12)), 1)
+    with pytest.raises(ValueError, match="none of the last"):
+        free.sample(50, where=impossible)
 
 
 def test_pairs_without_their_singles_are_matched_cell_by_cell():
@@ -218,6 +240,92 @@ def test_contradictions_are_refused_or_herded_to_the_nearest():
     assert herder.diagnostics_.distance == pytest.approx(distance, abs=2e-3)
 
 
+def test_margins_that_disagree_are_matched_cell_by_cell_and_said():
+    columns = ("variable_a", "value_a", "variable_b", "value_b", "count", "total")
+    cells = [("a", 1, "a", 1, 500, 1000), ("b", 1, "b", 1, 500, 1000)]
+    cells += [("a", 0, "a", 0, 500, 1000), ("b", 0, "b", 0, 500, 1000)]
+    pair = {(0, 0): 200, (0, 1): 200, (1, 0): 300, (1, 1): 300}
+    cells += [("a", i, "b", j, n, 1000) for (i, j), n in pair.items()]
+    table = dict(zip(columns, map(list, zip(*cells, strict=True)), strict=True))
+    moments = Moments.from_counts(table, contradictions="allow")
+    for encoding in ("auto", "01", "+-1", "indicator"):
+        herder = MomentHerder(encoding=encoding, contradictions="nearest").fit_moments(moments)
+        herder.sample(5000)
+        assert herder.diagnostics_.growth.verdict == "inconsistent moments"
+        assert herder.diagnostics_.distance > 0.05
+        assert "off by 0.1" in str(herder.diagnostics_)
+
+
+def test_small_contradictions_are_said_after_few_rows():
+    given = {
+        "variable_a": ["a", "a", "b", "c", "a", "a"],
+        "variable_b": ["a", "a", "b", "c", "b", "c"],
+        "count": [500, 502, 300, 300, 200, 200],
+        "total": [1000] * 6,
+    }
+    moments = Moments.from_counts(given, contradictions="allow")
+    herder = MomentHerder(contradictions="nearest").fit_moments(moments)
+    herder.sample(50)
+    assert herder.diagnostics_.growth.verdict == "inconsistent moments"
+    assert "distance from the given moments" in str(herder.diagnostics_)
+
+
+def test_a_stuck_search_is_not_called_bounded():
+    rows = np.random.default_rng(3).integers(0, 4, (27, 5))
+    moments = Moments.from_data(rows, cliques=[[0, 1, 2, 3, 4]])
+    diagnostics = moment_herd(moments, 3000).diagnostics
+    assert diagnostics.violations > 1000
+    assert diagnostics.growth.verdict == "stuck search"
+
+
+def test_rows_without_weight_do_not_count():
+    rows = coupled_rows(40, 6)
+    weight = np.arange(40) % 3
+    weighted = MomentHerder().fit(rows, sample_weight=weight)
+    repeated = MomentHerder().fit(np.repeat(rows, weight, axis=0))
+    np.testing.assert_array_equal(weighted.sample(300), repeated.sample(300))
+    assert weighted.diagnostics_.copied == repeated.diagnostics_.copied
+
+
+def test_means_of_bins_come_back_whole():
+    squares = np.arange(30)[:, None] ** 2
+    rows = np.hstack([squares, squares % 2])
+    out = MomentHerder(bins=3).fit(rows).sample(30)
+    np.testing.assert_allclose(np.unique(out[:, 0]), [28.5, 218.5, 608.5])
+    frame = pl.DataFrame({"a": rows[:, 0], "b": rows[:, 1]})
+    twin = MomentHerder(bins=3).fit(frame).sample(30)
+    np.testing.assert_allclose(np.unique(twin["a"].to_numpy()), [28.5, 218.5, 608.5])
+    assert twin["b"].dtype == pl.Int64
+
+
+def test_start_weights_and_rows_are_checked():
+    moments = Moments.from_data(mixed_rows())
+    n_features = CliqueFeatures.of(moments).n_features
+    for rows in (np.full((3, 5), -1), np.full((3, 5), 9), np.zeros((3, 4), int), np.zeros((3, 5))):
+        with pytest.raises(ValueError, match="rows must"):
+            moment_herd(moments, 3, rows=rows)
+    for start in (np.zeros(n_features), np.zeros(3, int), np.full(n_features, 2**50)):
+        with pytest.raises(ValueError, match="start_weights must"):
+            moment_herd(moments, 3, start_weights=start)
+    with pytest.raises(TypeError, match="resume must be a Position"):
+        moment_herd(moments, 3, resume=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="moments must be Moments"):
+        moment_herd(mixed_rows(), 3)  # type: ignore[arg-type]
+    target = CliqueFeatures.of(moments).target
+    plain = moment_herd(moments, 200, start_weights=target).samples
+    rated = moment_herd(moments, 200, start_weights=target, rates=np.full(n_features, 0.5))
+    np.testing.assert_array_equal(rated.samples, plain)
+
+
+def test_triples_resume_from_any_start():
+    moments = Moments.from_data(coupled_rows(40, 5), 3)
+    start = np.arange(25) - 12
+    whole = moment_herd(moments, 300, start_weights=start).samples
+    part = moment_herd(moments, 100, start_weights=start)
+    rest = moment_herd(moments, 200, resume=part)
+    np.testing.assert_array_equal(rest.samples, whole[100:])
+
+
 def test_unequal_totals_leave_the_integer_path_and_say_so():
     moments = Moments.from_counts(
         {
@@ -269,6 +377,7 @@ def test_bad_settings_are_refused():
         ({"burn_in": -1}, "burn_in must be"),
         ({"scan": [0, 0, 1]}, "scan must be a permutation"),
         ({"missing": "drop"}, "missing must be"),
+        ({"contradictions": "foo"}, "contradictions must be one of"),
         ({"cliques": [[0, 9]]}, "cliques must name columns"),
     ]:
         with pytest.raises(ValueError, match=message):

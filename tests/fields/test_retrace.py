@@ -14,6 +14,7 @@ from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
 from herder.fields.system import MomentSystem, Pool, Setup
 from herder.models import CliqueFeatures, Moments
+from herder.models.counting import binary_tables
 from herder.testing import check_system
 from tests.naive import textbook_herd
 
@@ -47,27 +48,29 @@ def plain_setup(features):
     return Setup(features.start_weights(), state, 0, make_pool(state[None], "none"), scan)
 
 
-def engines_for(features, complete, start):
+def engines_for(features, complete, setup):
     engines: list[type] = [CliqueHerd]
-    if binary.serves(features, complete, not start.any()):
+    if binary.serves(features, complete, setup):
         engines.append(BinaryHerd)
     if atom.serves(features):
         engines.append(AtomHerd)
     return engines
 
 
-def check_retrace(rows, order, encoding, restarts, *, scan=None, max_sweeps=0, n_steps=120):
+def check_retrace(
+    rows, order, encoding, restarts, *, scan=None, max_sweeps=0, n_steps=120, moments=None, t=0
+):
     """Run specification and engines; return the engines that took part and the spec's tally."""
-    moments = Moments.from_data(rows, order)
+    moments = Moments.from_data(rows, order) if moments is None else moments
     features = CliqueFeatures.of(moments, encoding)
     scan = np.arange(rows.shape[1]) if scan is None else scan
     start, state = features.start_weights(), np.zeros(rows.shape[1], dtype=np.int16)
     system = MomentSystem(features, make_pool(rows, restarts), scan=scan, max_sweeps=max_sweeps)
-    steps = list(islice(herd(system, start, state=state), n_steps))
+    steps = list(islice(herd(system, start, state=state, t=t), n_steps))
     wanted = np.array([step.state for step in steps])
-    engines = engines_for(features, moments.is_complete, start)
+    setup = Setup(start, state, t, make_pool(rows, restarts), scan, max_sweeps)
+    engines = engines_for(features, moments.is_complete, setup)
     for engine in engines:
-        setup = Setup(start, state, 0, make_pool(rows, restarts), scan, max_sweeps)
         live = engine(features, setup)
         got = np.empty_like(wanted)
         live.run(got[: n_steps // 3])  # two runs: what is folded away in between must not show
@@ -77,6 +80,8 @@ def check_retrace(rows, order, encoding, restarts, *, scan=None, max_sweeps=0, n
         np.testing.assert_array_equal(live.state, steps[-1].state)
         assert live.tally.restarts == system.restarts
         assert live.tally.violations == system.violations
+        if restarts == "visited":
+            np.testing.assert_array_equal(live.visited, system._ring)
     return engines, system
 
 
@@ -177,12 +182,16 @@ def test_the_specification_obeys_the_laws_of_a_system(encoding):
 
 def test_growing_weights_widen_their_tables_and_stay_exact():
     """Contradictory moments let weights grow past int16 and int32 without a wrong bit."""
-    rows = coupled_rows(30, 5)
-    for order, steps in ((2, 9000), (3, 70_000)):
-        given = Moments.from_data(rows, order)
-        counts = given.counts * 200_000 if order == 2 else given.counts.copy()
-        totals = given.totals * 200_000 if order == 2 else given.totals
-        counts[-1] = 2 * totals[-1]  # no table can have more than all rows
+    rows = coupled_rows(30, 5).astype(float)
+    for order, steps, factor in ((2, 9000, 200_000), (3, 70_000, 1)):
+        pairs = rows.T @ rows * factor
+        triples = np.einsum("ri,rj,rk->ijk", rows, rows, rows) * factor
+        total = 30.0 * factor
+        pairs[3, 4] = pairs[4, 3] = 2 * total  # no table can have more than all rows
+        triples[2, 3, 4] = 2 * total
+        counts = binary_tables(total, pairs.diagonal(), pairs, triples, order)
+        given = Moments.from_data(rows.astype(int), order)
+        totals = np.full(len(given.cliques), total)
         moments = Moments(given.variables, given.cliques, counts, totals)
         features = CliqueFeatures.of(moments, "01")
         engines: list[type] = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
@@ -216,3 +225,68 @@ def test_the_scores_of_data_rows_move_along_with_the_weights():
     np.testing.assert_array_equal(got, wanted)
     assert live.tally.restarts == general.tally.restarts > 20
     assert live.tally.violations == general.tally.violations == 0
+
+
+def test_a_ring_of_visited_states_may_start_late():
+    """A position without visited states, resumed with restarts, must not invent any."""
+    for rows, order in ((coupled_rows(60, 7), 2), (mixed_rows(), 2), (mixed_rows(), 3)):
+        check_retrace(rows, order, "auto", "visited", t=5, n_steps=40)
+
+
+def test_fixed_point_retraces():
+    rows = coupled_rows(50, 5)
+    given = Moments.from_data(rows)
+    moments = Moments(
+        given.variables, given.cliques, given.counts * 1.1, given.totals * 1.1, given.from_rows
+    )
+    engines, _ = check_retrace(rows, 2, "01", "visited", moments=moments)
+    assert BinaryHerd in engines
+    assert not CliqueFeatures.of(moments).units.exact
+
+
+def test_rates_retrace():
+    rows = coupled_rows(60, 6)
+    features = CliqueFeatures.of(Moments.from_data(rows, 2))
+    rates = np.random.default_rng(0).integers(1, 7, features.n_features)
+    setup = plain_setup(features)
+    system = MomentSystem(features, setup.pool)
+    steps = list(islice(herd(system, setup.weights, state=setup.state, rates=rates), 200))
+    live = CliqueHerd(features, setup, rates=rates)
+    got = np.empty((200, 6), dtype=np.int16)
+    live.run(got)
+    np.testing.assert_array_equal(got, [step.state for step in steps])
+    np.testing.assert_array_equal(live.weights, steps[-1].weights)
+
+
+@pytest.mark.parametrize("factor", [1, 2, 40])
+def test_targets_beyond_their_total_do_not_wrap(factor):
+    """Herding is scale free, also for contradictory counts that exceed all rows."""
+    counts = {"a": 15000, "b": 15000, "c": 15000, "ab": 10000, "ac": 10000, "bc": 10000}
+    counts["abc"] = 40000
+    table = {"variable_a": [], "variable_b": [], "variable_c": [], "count": [], "total": []}
+    for key, count in counts.items():
+        for name, letter in zip(("a", "b", "c"), key.ljust(3), strict=True):
+            table[f"variable_{name}"].append(letter.strip())
+        table["count"].append(count * factor)
+        table["total"].append(20000 * factor)
+    moments = Moments.from_counts(table, contradictions="allow")
+    features = CliqueFeatures.of(moments, "01")
+    setup = plain_setup(features)
+    out = []
+    for engine in engines_for(features, moments.is_complete, setup):
+        states = np.empty((500, 3), dtype=np.int8)
+        engine(features, setup).run(states)
+        out.append(states.prod(axis=1).mean())
+    assert len(set(out)) == 1
+    assert out[0] > 0.7
+
+
+def test_weights_that_would_overflow_are_refused():
+    moments = Moments.from_counts(
+        np.array([[50, 90], [90, 50]]), total=100, contradictions="allow"
+    )
+    features = CliqueFeatures.of(moments)
+    setup = plain_setup(features)
+    live = CliqueHerd(features, setup, rates=np.full(3, 2**50))
+    with pytest.raises(OverflowError, match="herd fewer steps"):
+        live.run(np.empty((2000, 2), dtype=np.int16))

@@ -23,6 +23,7 @@ from herder.cli._table import (
     look_again,
     open_input,
 )
+from herder.fields.condition import Condition
 from herder.fields.diagnose import MomentDiagnostics, diagnose
 from herder.fields.live import MomentHerd
 from herder.fields.moment import MAX_RESTART_ROWS
@@ -36,9 +37,6 @@ CHUNK_CELLS = 2**21
 
 #: Seconds of herding between two looks at the keyboard, about.
 BREATH = 0.1
-
-#: Herded rows after which a condition that none has met is given up.
-MAX_FRUITLESS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -242,25 +240,18 @@ class _Run:
 
     def _matching(self, task: Any, progress: Progress) -> Iterator[NDArray[np.integer]]:
         """Give herded rows that meet the conditions, ``n`` in all, and count all of them."""
+        condition = Condition(self.moments, self.conditions) if self.conditions else None
         found = 0
         shown = 0.0
         for codes in self._states(None if self.conditions else self.n):
             if self.counted:
                 self._count(codes)
-            keep = np.ones(len(codes), dtype=bool)
-            for column, code in self.conditions:
-                keep &= codes[:, column] == code
-            matching = codes[keep][: self.n - found]
+            matching = (condition.select(codes) if condition else codes)[: self.n - found]
             found += len(matching)
             if time.perf_counter() - shown > BREATH:
                 shown = time.perf_counter()
                 error = float(np.abs(self.live.errors()).max())
                 progress.update(task, completed=found, note=f"moment error {error:.1e}")
-            if found == 0 and self.live.n_counted > MAX_FRUITLESS:
-                raise ValueError(
-                    "where must be met by some rows, got conditions that none of "
-                    f"{self.live.n_counted:,} herded rows met"
-                )
             yield matching
             if found == self.n:
                 error = float(np.abs(self.live.errors()).max())

@@ -126,8 +126,9 @@ def herd_atoms(
         for i in range(n):
             states[t, i] = on[i] - first[i]
         if remember:
-            pool[tally[STEPS] % pool.shape[0]] = states[t]
-            tally[POOL] = min(pool.shape[0], tally[POOL] + 1)
+            size = pool.shape[0]
+            pool[tally[STEPS] % size if tally[POOL] == size else tally[POOL]] = states[t]
+            tally[POOL] = min(size, tally[POOL] + 1)
         # drift of the fields, d <n, phi> / d atom, and with it the pull <n, phi>
         for b in range(n_atoms):
             drift[b] = target1[b]

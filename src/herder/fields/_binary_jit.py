@@ -327,14 +327,15 @@ def herd_binary(
             tally[VIOLATIONS] += 1
             break
         if remember:
-            r = tally[STEPS] % pool.shape[0]
+            full = pool.shape[0]
+            r = tally[STEPS] % full if tally[POOL] == full else tally[POOL]
             size = 0
             for i in range(n):
                 if on[i]:
                     pool[r, size] = i
                     size += 1
             pool_size[r] = size
-            tally[POOL] = min(pool.shape[0], tally[POOL] + 1)
+            tally[POOL] = min(full, tally[POOL] + 1)
         for i in range(n):
             states[t, i] = on[i]
         # drift of the fields, d <n, phi> / d x, and with it the pull <n, phi>

@@ -158,8 +158,9 @@ def herd_cliques(
             if _fails(herd):
                 tally[VIOLATIONS] += 1
         if remember:
-            herd.pool[tally[STEPS] % herd.pool.shape[0]] = herd.state
-            tally[POOL] = min(herd.pool.shape[0], tally[POOL] + 1)
+            size = herd.pool.shape[0]
+            herd.pool[tally[STEPS] % size if tally[POOL] == size else tally[POOL]] = herd.state
+            tally[POOL] = min(size, tally[POOL] + 1)
         states[t] = herd.state
         _update(herd)
         tally[STEPS] += 1

@@ -16,7 +16,7 @@ from herder.models.features import CliqueFeatures
 
 __all__ = ["AtomHerd", "serves"]
 
-#: A^2 tables of int64 and int32 up to this many atoms (about 3 GiB).
+#: A^2 tables up to this many atoms (two of int32 and some of int64 in passing: 6 GiB).
 MAX_ATOMS = 16_384
 
 
@@ -63,7 +63,7 @@ class AtomHerd:
         self._herd = _jit.Herd(
             first=first,
             target1=target[0].astype(float),
-            target2=target[1].astype(np.int32),
+            target2=fitted(target[1], 0, np.int32),
             has1=has[0].astype(float),
             has2=has[1].astype(np.int8),
             debt1=-weight[0].astype(float),

@@ -22,27 +22,30 @@ __all__ = ["BinaryHerd", "serves"]
 #: D^3 tables of int32 up to this many variables (two of 1 GiB); beyond it cliques are listed.
 MAX_TRIPLE_VARIABLES = 645
 
-#: D^2 tables of float64 up to this many variables (two of 2 GiB).
+#: D^2 tables up to this many variables (two of int32 and some of int64 in passing: 6 GiB).
 MAX_PAIR_VARIABLES = 16_384
 
-#: Steps of the compiled loop at a time: sums are taken afresh in between.
+#: Steps of the compiled loop at a time; the clock is folded away in between.
 MAX_STEPS = 2**16
 
 #: Counts are int32 while that leaves room for this many steps, else int64.
 MIN_STEPS = 2**10
 
 
-def serves(features: CliqueFeatures, complete: bool, start_is_zero: bool) -> bool:
+def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
     """Whether the fast loop can run these features: all cliques of binary columns."""
     order = features.layout.members.shape[1]
     if not complete or order > 3 or (features.layout.n_values != 2).any():
         return False
-    if features.encoding == "indicator":
+    if features.n_features != features.layout.n_cliques:  # some are matched cell by cell
         return False
     width = features.n_variables
-    if order == 3:  # triples are kept as counts, so their weights must start at zero
-        return features.encoding == "01" and width <= MAX_TRIPLE_VARIABLES and start_is_zero
-    return width <= MAX_PAIR_VARIABLES
+    if order < 3:
+        return width <= MAX_PAIR_VARIABLES
+    # triples are kept as counts: their weights must be t * target minus whole counts
+    total = features.units.total
+    whole = not ((setup.t % total * features.target - setup.weights) % total).any()
+    return features.encoding == "01" and width <= MAX_TRIPLE_VARIABLES and whole
 
 
 class BinaryHerd:
@@ -81,9 +84,6 @@ class BinaryHerd:
             upper = np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
             target[2], weight[2] = target[2] * upper, weight[2] * upper
         count3 = clock * target[2] - weight[2]
-        if self.order == 3 and (count3 % self.total).any():
-            raise ValueError("weights of triples must be t * target minus whole counts")
-        whole = np.int32 if self.total < 2**31 else np.int64
         narrow = np.int16 if self.total < 2**15 else np.int32
         on = np.ascontiguousarray(setup.state[scan], dtype=np.int8)
         active = np.zeros(width, dtype=np.intp)
@@ -109,8 +109,8 @@ class BinaryHerd:
         tally[_jit.POOL] = len(pool.rows)
         self._herd = _jit.Herd(
             target1=target[0].astype(np.float64),
-            target2=target[1].astype(whole),
-            target3=target[2].astype(narrow),
+            target2=fitted(target[1], 0, np.int32),
+            target3=fitted(target[2], 0, np.int16),
             rest=target[1].sum(axis=0) * float(self.signed),
             debt1=(shift * target[0] - weight[0]).astype(np.float64),
             debt2=fitted(shift * target[1] - weight[1], self._fired, np.int32),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _clique_jit as _jit
+from herder.fields.binary import MAX_STEPS
 from herder.fields.system import PCT_TOLERANCE, Setup, Tally
 from herder.models.features import CliqueFeatures
 
@@ -84,10 +85,25 @@ class CliqueHerd:
 
     def run(self, states: NDArray[Any]) -> None:
         """Go on for ``len(states)`` steps and fill ``states``."""
-        work = np.empty(states.shape, dtype=np.int16)
-        _jit.herd_cliques(self._herd, work, self.max_sweeps, self.remember)
-        states[:] = work
-        self._refresh()
+        start = 0
+        while start < len(states):
+            stop = min(start + self._room(), len(states))
+            work = np.empty((stop - start, states.shape[1]), dtype=np.int16)
+            _jit.herd_cliques(self._herd, work, self.max_sweeps, self.remember)
+            states[start:stop] = work
+            self._refresh()
+            start = stop
+
+    def _room(self) -> int:
+        """How many steps may follow before a score could leave int64."""
+        herd = self._herd
+        limit = 2**62 // len(herd.cell)
+        fired = int(herd.rate.max()) * int(herd.tally[_jit.TOTAL])
+        step = max(fired, int(np.abs(herd.drift).max(initial=0)), 1)
+        room = (limit - int(np.abs(herd.weight).max(initial=0))) // step
+        if room < 1:
+            raise OverflowError("weights must stay below 2^62 units: herd fewer steps")
+        return min(room, MAX_STEPS)
 
     @property
     def state(self) -> NDArray[np.int16]:

@@ -34,7 +34,7 @@ class MomentDiagnostics:
     total : int
         The unit: N for counts, 2^24 otherwise.
     moment_error : float
-        Largest difference between a moment and its average over the states.
+        Largest difference between the moment of a feature and its average over the states.
     moment_error_rms : float
         Root mean square of the differences.
     worst : tuple of str
@@ -131,16 +131,19 @@ def diagnose(
 
 
 def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
+    contradictions = live.moments.contradictions()
+    if contradictions:
+        distance = float(np.linalg.norm(live.errors()))
+        return Diagnosis("inconsistent moments", str(contradictions[0]), distance)
     if live.tally.violations == 0:
         return Diagnosis("bounded", "the PCT inequality held at every step")
     if len(trace.t) < 3:
         return Diagnosis("undecided", "too few steps to tell")
-    found = growth(trace.t, trace.norm)
+    # one weight that runs away hides in the norm of many: look at the largest as well
+    paths = growth(trace.t, trace.norm), growth(trace.t, trace.t * trace.error)
+    found = max(paths, key=lambda path: path.exponent)
     if not found.linear:
-        return Diagnosis("bounded", f"the weight norm grows like t^{found.exponent:.2f}")
-    contradictions = live.moments.contradictions()
-    if contradictions:
-        return Diagnosis("inconsistent moments", str(contradictions[0]))
+        return Diagnosis("bounded", f"the weights grow like t^{found.exponent:.2f}")
     features, position = live.features, live.position
     weights, total = position.weights, features.units.total
     state = ascend(features, weights, position.state)

@@ -12,6 +12,7 @@ weights tell the moment error exactly, and bounded weights mean an error of orde
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from os import PathLike
 
 import numpy as np
@@ -40,6 +41,9 @@ MEMORY = 128
 #: Per-feature rates are integers in units of 1 / RATE_UNITS, so that weights stay integers.
 RATE_UNITS = 1024
 
+#: Start weights beyond this are a mistake, and would cost exactness.
+MAX_START = 2**40
+
 #: What a file of a position says it is.
 POSITION = "herder moment position 1"
 
@@ -47,7 +51,7 @@ POSITION = "herder moment position 1"
 STRIDE = 65_536
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Position:
     """Where a herd stands; all that is needed to go on.
 
@@ -61,12 +65,15 @@ class Position:
         The last state, as codes.
     visited : ndarray of shape (n, n_variables)
         States that a restart may begin from.
+    origin : str
+        Digest of the moments, encoding and rates that it belongs to.
     """
 
     t: int
     weights: NDArray[np.int64]
     state: NDArray[np.integer]
     visited: NDArray[np.integer]
+    origin: str
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the position to a file, whole or not at all."""
@@ -74,7 +81,7 @@ class Position:
         save_arrays(
             path,
             {k: np.ascontiguousarray(v) for k, v in arrays.items()},
-            {"kind": POSITION, "t": self.t},
+            {"kind": POSITION, "t": self.t, "origin": self.origin},
         )
 
     @classmethod
@@ -83,10 +90,16 @@ class Position:
         arrays, meta = load_arrays(path)
         if meta.get("kind") != POSITION or not {"weights", "state", "visited"} <= set(arrays):
             raise ValueError(f"{path} must hold the position of a moment herd")
-        return cls(int(meta["t"]), arrays["weights"], arrays["state"], arrays["visited"])
+        return cls(
+            int(meta["t"]),
+            arrays["weights"],
+            arrays["state"],
+            arrays["visited"],
+            str(meta["origin"]),
+        )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """The course of a run at doubling step counts.
 
@@ -125,9 +138,9 @@ class MomentHerd:
     scan : array-like of int, optional
         The order in which the ascent visits the variables.
     rates : array-like of shape (n_features,), optional
-        Positive rate of each feature, rounded to 1/1024; only their ratios matter.
+        Rate of each feature, from 1/1024 to 1024, rounded to 1/1024; ratios matter.
     start_weights : array-like of int of shape (n_features,), optional
-        First weights, in units of 1/N.
+        First weights, in units of 1/N, before rates.
     max_sweeps : int, default 0
         Limit on the sweeps of one ascent; 0 goes on until nothing improves.
     resume : Position, optional
@@ -149,15 +162,20 @@ class MomentHerd:
     ) -> None:
         self.moments = moments
         self.features = CliqueFeatures.of(moments, encoding)
+        rows = None if rows is None else _as_rows(rows, moments)
         self.restarts = _restarts(restarts, rows)
         self.rates = _as_rates(rates, self.features.n_features)
         start = self._start(start_weights)
         nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
         first = np.zeros(moments.n_variables, dtype=np.int16)
-        position = resume or Position(0, start, first, nothing)
-        if position.weights.shape != start.shape:
+        self._origin = self._digest()
+        position = resume or Position(0, start, first, nothing, self._origin)
+        if not isinstance(position, Position):
+            raise TypeError(f"resume must be a Position, got {type(resume).__name__}")
+        if position.origin != self._origin:
             raise ValueError(
-                f"resume must come from {len(start)} features, got {len(position.weights)}"
+                "resume must come from the same moments, encoding and rates, got a position "
+                f"of {len(position.weights)} features that belongs to others"
             )
         setup = Setup(
             position.weights,
@@ -169,7 +187,7 @@ class MomentHerd:
         )
         if self.rates is not None:
             self._engine: Engine = CliqueHerd(self.features, setup, rates=self.rates)
-        elif binary.serves(self.features, moments.is_complete, not start.any()):
+        elif binary.serves(self.features, moments.is_complete, setup):
             self._engine = BinaryHerd(self.features, setup)
         elif atom.serves(self.features):
             self._engine = AtomHerd(self.features, setup)
@@ -208,7 +226,7 @@ class MomentHerd:
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """Current weights, in units of 1/N (times 1024 with rates)."""
+        """Current weights, in units of 1/N (times the rates in their smallest whole ratio)."""
         return self._engine.weights
 
     @property
@@ -216,7 +234,7 @@ class MomentHerd:
         """Where the herd stands, to go on from later."""
         engine = self._engine
         kept = engine.visited if self.restarts == "visited" else engine.visited[:0]
-        return Position(self.t, engine.weights, engine.state, kept)
+        return Position(self.t, engine.weights, engine.state, kept, self._origin)
 
     @property
     def n_counted(self) -> int:
@@ -246,22 +264,34 @@ class MomentHerd:
 
     def _point(self) -> tuple[int, float, float, float]:
         errors = self.errors()
-        unit = self.features.units.total * (1 if self.rates is None else RATE_UNITS)
-        norm = float(np.linalg.norm(self._engine.weights.astype(float))) / unit
+        norm = float(np.linalg.norm(self._engine.weights.astype(float)))
+        norm /= self.features.units.total
         largest = float(np.abs(errors).max(initial=0.0))
         return self.n_counted, largest, float(np.sqrt(np.mean(errors**2))), norm
 
     def _start(self, start_weights: ArrayLike | None) -> NDArray[np.int64]:
         if start_weights is None:
             start = self.features.start_weights()
-            return start if self.rates is None else start * self.rates
-        start = np.asarray(start_weights)
-        if start.shape != (self.features.n_features,) or start.dtype.kind not in "iu":
-            raise ValueError(
-                f"start_weights must be {self.features.n_features} integers in units of "
-                f"1/{self.features.units.total}, got shape {start.shape} of {start.dtype}"
-            )
-        return start.astype(np.int64)
+        else:
+            start = np.asarray(start_weights)
+            if start.shape != (self.features.n_features,) or start.dtype.kind not in "iu":
+                raise ValueError(
+                    f"start_weights must be {self.features.n_features} integers in units of "
+                    f"1/{self.features.units.total}, got shape {start.shape} of {start.dtype}"
+                )
+            if len(start) and max(int(start.max()), -int(start.min())) > MAX_START:
+                raise ValueError(f"start_weights must lie within 2^40, got {np.abs(start).max()}")
+            start = start.astype(np.int64)
+        return start if self.rates is None else start * self.rates
+
+    def _digest(self) -> str:
+        """Tell which moments, encoding and rates a position belongs to."""
+        features = self.features
+        parts = (features.layout.n_values, features.layout.members, features.target)
+        found = sha256(f"{features.units.total} {features.encoding}".encode())
+        for part in (*parts, np.zeros(0) if self.rates is None else self.rates):
+            found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()
 
     def _pool(self, rows: NDArray[np.integer] | None, visited: NDArray[np.integer]) -> Pool:
         width = self.moments.n_variables
@@ -299,7 +329,20 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
     values = np.asarray(rates, dtype=float)
     if values.shape != (n_features,):
         raise ValueError(f"rates must have shape ({n_features},), got {values.shape}")
-    units = np.rint(values * RATE_UNITS)
-    if not np.isfinite(values).all() or (units < 1).any() or (units > 2**20).any():
-        raise ValueError(f"rates must lie between 1/{RATE_UNITS} and 1024, got {values.min()}")
-    return units.astype(np.int64)
+    wrong = ~((values >= 1 / RATE_UNITS) & (values <= RATE_UNITS))
+    if wrong.any():
+        raise ValueError(f"rates must lie between 1/{RATE_UNITS} and 1024, got {values[wrong][0]}")
+    units = np.rint(values * RATE_UNITS).astype(np.int64)
+    return units // np.gcd.reduce(units)  # only ratios matter
+
+
+def _as_rows(rows: ArrayLike, moments: Moments) -> NDArray[np.integer]:
+    codes = np.asarray(rows)
+    if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"rows must be codes of shape (n, {moments.n_variables}), got shape {codes.shape} "
+            f"of {codes.dtype}"
+        )
+    if ((codes < 0) | (codes >= np.array(moments.n_values))).any():
+        raise ValueError("rows must hold codes of the moments' values, got others")
+    return codes

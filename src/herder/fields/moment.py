@@ -8,7 +8,7 @@ silent); an ascent that breaks the inequality of the perceptron cycling theorem 
 from a data row or a visited state (there it goes on); counts are herded as integers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._validation import non_negative_int, one_of, positive_int
+from herder._validation import check_fitted, non_negative_int, one_of, positive_int
 from herder.core.averages import RunningAverage
+from herder.fields.condition import Condition
 from herder.fields.diagnose import MomentDiagnostics, RowIndex, diagnose
-from herder.fields.live import MomentHerd, Position
+from herder.fields.live import RESTARTS, MomentHerd, Position
+from herder.models.features import ENCODINGS
 from herder.models.moments import Moments
 from herder.models.tables import Form, read_form
 from herder.models.variables import Codes, Variable, encode
@@ -36,7 +38,7 @@ AVERAGE_BLOCK = 16_384
 STREAM_BLOCK = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MomentHerding:
     """States of a moment herd, in order.
 
@@ -86,6 +88,8 @@ def moment_herd(
     >>> herding.samples.mean(axis=0)
     array([0.5 , 0.75])
     """
+    if not isinstance(moments, Moments):
+        raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
     n_steps = positive_int(n_steps, "n_steps")
     position = resume.position if isinstance(resume, MomentHerding) else resume
     live = MomentHerd(moments, resume=position, **settings)
@@ -113,7 +117,7 @@ class MomentHerder(BaseEstimator):
     scan : array-like of int, optional
         The order in which the search visits the columns.
     rates : array-like, optional
-        Rate of each feature; they weigh the moment errors.
+        Rate of each feature, rounded to 1/1024; they weigh the moment errors.
     max_sweeps : int, default 0
         Limit on the sweeps of one search; 0 goes on until nothing improves.
     missing : {"error", "category"}, default "error"
@@ -147,7 +151,7 @@ class MomentHerder(BaseEstimator):
         self,
         order: int = 2,
         *,
-        cliques: Iterable[Iterable[int | str]] | None = None,
+        cliques: Sequence[Sequence[int | str]] | None = None,
         encoding: str = "auto",
         restarts: str = "auto",
         burn_in: int = 0,
@@ -188,13 +192,14 @@ class MomentHerder(BaseEstimator):
             codes, self.order, cliques=self.cliques, sample_weight=sample_weight
         )
         self._adopt(moments, form)
+        if sample_weight is not None:  # a row that does not count is no row
+            codes = Codes(codes.variables, codes.rows[np.asarray(sample_weight) > 0])
         self._rows = restart_rows(codes)
         self._index = RowIndex.of(codes)
         return self
 
     def fit_moments(self, moments: Moments) -> Self:
         """Take moments instead of a table; `sample` then gives a mapping of columns."""
-        one_of(self.contradictions, "contradictions", ("error", "nearest"))
         if not isinstance(moments, Moments):
             raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
         if self.contradictions == "error":
@@ -219,8 +224,9 @@ class MomentHerder(BaseEstimator):
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
             return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
+        condition = Condition.of(self.moments_, where)
         live = self.start()
-        rows = np.concatenate(list(self._matching(live, n_samples, where)))
+        rows = np.concatenate(list(self._matching(live, n_samples, condition)))
         self.diagnostics_ = diagnose(live, rows, index=self._index)
         return self._form.build(rows, self.moments_.variables)
 
@@ -253,14 +259,18 @@ class MomentHerder(BaseEstimator):
         """
         n_samples = positive_int(n_samples, "n_samples")
         live = self.start()
-        sums = RunningAverage(
-            lambda codes: np.sum(
-                np.asarray(
-                    function(self._form.build(codes, self.moments_.variables)), dtype=float
-                ),
-                axis=0,
-            )
-        )
+
+        def total(codes: NDArray[np.integer]) -> NDArray[np.float64]:
+            values = function(self._form.build(codes, self.moments_.variables))
+            numbers = np.asarray(values, dtype=float)
+            if numbers.shape[:1] != (len(codes),):
+                raise ValueError(
+                    f"function must give one value per row, got shape {numbers.shape} for "
+                    f"{len(codes)} rows"
+                )
+            return numbers.sum(axis=0)
+
+        sums = RunningAverage(total)
         for start in range(0, n_samples, AVERAGE_BLOCK):
             sums.update(live.advance(min(AVERAGE_BLOCK, n_samples - start)))
         return sums.value * sums.count / n_samples
@@ -291,32 +301,23 @@ class MomentHerder(BaseEstimator):
         return live
 
     def _matching(
-        self, live: MomentHerd, n_samples: int, where: Mapping[str, Any]
+        self, live: MomentHerd, n_samples: int, condition: Condition
     ) -> Iterator[NDArray[Any]]:
         """Blocks of herded rows that meet the condition, ``n_samples`` rows in all."""
-        names = self.moments_.names
-        wanted = []
-        for name, label in where.items():
-            if name not in names:
-                raise ValueError(f"where must name columns {list(names)}, got {name!r}")
-            column = names.index(name)
-            wanted.append((column, self.moments_.variables[column].code(label)))
-        found, seen = 0, 0
-        while found < n_samples:
-            block = live.advance(max(4 * (n_samples - found), 1024))
-            keep = np.ones(len(block), dtype=bool)
-            for column, code in wanted:
-                keep &= block[:, column] == code
-            matching = block[keep][: n_samples - found]
-            found, seen = found + len(matching), seen + len(block)
-            if found == 0 and seen > 1_000_000:
-                raise ValueError(
-                    f"where must be met by some rows, got {dict(where)}, which none of "
-                    f"{seen} herded rows met"
-                )
+        left = n_samples
+        while left:
+            block = live.advance(min(max(4 * left, 1024), AVERAGE_BLOCK))
+            matching = condition.select(block)[:left]
+            left -= len(matching)
             yield matching
 
     def _adopt(self, moments: Moments, form: Form) -> None:
+        one_of(self.encoding, "encoding", ENCODINGS)
+        one_of(self.restarts, "restarts", RESTARTS)
+        one_of(self.contradictions, "contradictions", ("error", "nearest"))
+        non_negative_int(self.burn_in, "burn_in")
+        if hasattr(self, "diagnostics_"):
+            del self.diagnostics_
         self.moments_ = moments
         self._form = form
         self.n_features_in_ = moments.n_variables
@@ -326,9 +327,7 @@ class MomentHerder(BaseEstimator):
             del self.feature_names_in_
 
     def _check_fitted(self) -> None:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "moments_")
+        check_fitted(self, "moments_")
 
     def __sklearn_tags__(self) -> Any:
         """Say that tables are categorical, and may be sparse or hold text."""

@@ -5,9 +5,9 @@ r"""Moment herding as a herding system: the specification of the compiled loops.
 with :math:`n` the targets in units of 1/N (`CliqueFeatures`). After each ascent the
 inequality of the perceptron cycling theorem is checked, :math:`\langle w, \phi(s) \rangle
 \ge \langle w, n \rangle / N`. Where it fails, the ascent starts again from the state of a
-pool that scores best: data rows, whose mean is the target, so that the best one
-satisfies it and the ascent only raises the score; or states visited before, which
-nearly always do.
+pool that scores best: data rows, whose mean is the target, so that the best of them
+satisfies it and the ascent only raises the score; or states visited before, which nearly
+always do. (Of very many data rows only some are kept, and then nearly always it is.)
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from herder.models.features import CliqueFeatures
 
 __all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "Tally"]
 
-#: PCT holds when it fails by less than this, relative to |target|^2: below one unit for counts,
-#: so exact there, and far above rounding in fixed point.
+#: PCT holds when it fails by less than this, relative to |target|^2: far below what would let
+#: weights grow, and far above the rounding of large sums.
 PCT_TOLERANCE = 1e-9
 
 
@@ -120,7 +120,6 @@ class MomentSystem:
         *,
         scan: NDArray[np.intp] | None = None,
         max_sweeps: int = 0,
-        steps: int = 0,
     ) -> None:
         self.features = features
         self.scan = np.arange(features.n_variables) if scan is None else scan
@@ -129,7 +128,6 @@ class MomentSystem:
         self.restarts = 0
         self.violations = 0
         self._ring = [row.copy() for row in pool.rows]
-        self._steps = steps
         target = features.target.astype(float)
         self._tolerance = PCT_TOLERANCE * float(target @ target)
 
@@ -156,11 +154,10 @@ class MomentSystem:
     ) -> NDArray[np.int64]:
         """Target minus features, in units of 1/N; also where a visited state is remembered."""
         if self.pool.visited:
-            place = t % self.pool.size
-            if place < len(self._ring):
-                self._ring[place] = state.copy()
-            else:
+            if len(self._ring) < self.pool.size:
                 self._ring.append(state.copy())
+            else:
+                self._ring[t % self.pool.size] = state.copy()
         return self.features.target - self.features.units.total * self.features.features(state)
 
     def _ascend(

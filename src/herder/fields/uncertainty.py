@@ -157,7 +157,8 @@ def _variants(moments: Moments) -> Iterator[tuple[str, dict[str, Any]]]:
         features = CliqueFeatures.of(moments)
         other = features.target if features.product.any() else np.zeros_like(features.target)
         yield "other start", {"start_weights": other}
-    yield "scan reversed", {"scan": np.arange(width)[::-1]}
+    if width > 1:
+        yield "scan reversed", {"scan": np.arange(width)[::-1]}
     if width > 2:
         # a fixed shuffle: multiply by a step that shares no factor with the width
         step = next(s for s in range(width // 2 + 1, 2 * width) if np.gcd(s, width) == 1)

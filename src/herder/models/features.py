@@ -13,8 +13,8 @@ with a coefficient :math:`c` of -1, 0 or 1:
 ===============  ====================================================================
 
 A product stands for the whole table of its clique only together with the products of all
-smaller sets of its columns. Where some of these are not cliques, the clique is matched cell
-by cell, whatever the encoding.
+smaller sets of its columns. Where some of these are not cliques, or contradict it, the clique
+is matched cell by cell, whatever the encoding.
 
 The encodings carry the same information, but herding is not invariant to the choice:
 it changes the geometry in which the moment error is small. Targets are integers in
@@ -36,6 +36,9 @@ from herder.models.moments import Moments
 __all__ = ["ENCODINGS", "CliqueFeatures"]
 
 ENCODINGS = ("auto", "01", "+-1", "indicator")
+
+#: Shares that differ by less than this are equal but for rounding.
+MARGIN_TOLERANCE = 1e-9
 
 #: Counts up to this total are herded as they are: N^2 < 2^53, so float64 holds t * n exactly.
 MAX_TOTAL = 2**26
@@ -83,7 +86,7 @@ class CliqueFeatures:
         if encoding == "+-1" and not binary.all():
             worst = moments.cliques[int(np.argmin(binary))]
             raise ValueError(
-                "encoding must be 'auto', '01' or 'indicator' when a column has more than two "
+                "encoding must be 'auto', '01' or 'indicator' unless every column has two "
                 f"values, got '+-1' and the columns {[moments.names[i] for i in worst]}"
             )
         # a product tells of its table only together with the products of all its parts
@@ -150,15 +153,29 @@ class CliqueFeatures:
 
 
 def _has_parts(moments: Moments) -> NDArray[np.bool_]:
-    """Whether all smaller sets of columns within a clique are cliques as well."""
-    if moments.is_complete:
+    """Whether all smaller sets of columns within a clique are cliques that agree with it."""
+    agree = moments.from_rows or not moments.contradictions()
+    if moments.is_complete and agree:
         return np.ones(len(moments.cliques), dtype=bool)
     closed: set[tuple[int, ...]] = set()
     for clique in moments.cliques:  # short ones come first
         parts = combinations(clique, len(clique) - 1)
-        if len(clique) == 1 or all(part in closed for part in parts):
+        if len(clique) == 1 or (
+            all(part in closed for part in parts) and (agree or _agrees(moments, clique))
+        ):
             closed.add(clique)
     return np.array([clique in closed for clique in moments.cliques])
+
+
+def _agrees(moments: Moments, clique: tuple[int, ...]) -> bool:
+    """Whether the margins of a clique's table are the tables of its parts."""
+    table = moments.table(clique)
+    for axis in range(len(clique)):
+        part = moments.table(clique[:axis] + clique[axis + 1 :])
+        gap = table.sum(axis=axis) / table.sum() - part / part.sum()
+        if np.abs(gap).max() > MARGIN_TOLERANCE:
+            return False
+    return True
 
 
 def _bit_count(cells: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -47,8 +47,10 @@ class Form:
         columns = decode(codes, variables)
         if self.kind == "mapping":
             return columns
+        binned = {v.name for v in variables if v.edges is not None}
         if self.kind == "array":
-            return np.column_stack([c.astype(self.dtype) for c in columns.values()])
+            dtype = np.result_type(self.dtype, np.float64) if binned else self.dtype
+            return np.column_stack([c.astype(dtype) for c in columns.values()])
         if self.kind == "pandas":
             import pandas as pd
 
@@ -58,7 +60,10 @@ class Form:
 
         return pl.DataFrame(
             {name: pl.Series(name, column.tolist()) for name, column in columns.items()}
-        ).cast({n: t for n, t in self.schema.items() if t != pl.Null}, strict=False)
+        ).cast(
+            {n: t for n, t in self.schema.items() if t != pl.Null and n not in binned},
+            strict=False,
+        )
 
     def rows(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Iterator[Any]:
         """Rows one by one: arrays for an array, else mappings of column to label."""
