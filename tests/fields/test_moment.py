@@ -147,6 +147,16 @@ def test_tables_come_back_in_the_form_they_came():
     assert list(columns) == ["a", "b"]
 
 
+def test_frames_with_numbers_for_names_and_nullable_columns():
+    frame = pd.DataFrame({0: [0, 1, 1, 0], 7: pd.array([1, None, 2, 1], dtype="Int64")})
+    herder = MomentHerder(missing="category").fit(frame)
+    out = herder.sample(12)
+    assert list(out.columns) == [0, 7]
+    pd.testing.assert_series_equal(out.dtypes, frame.dtypes)
+    assert out[7].isna().sum() == 3
+    assert not hasattr(herder, "feature_names_in_")
+
+
 def test_where_keeps_the_rows_that_match():
     frame = pd.DataFrame(mixed_rows(200), columns=list("abcde"))
     herder = MomentHerder().fit(frame)

@@ -72,7 +72,8 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
             raise ValueError(f"names must have one name per column ({len(raw)}), got {len(names)}")
         found = tuple(str(name) for name in names)
     if not raw:
-        n_rows = np.shape(X)[0] if np.ndim(X) == 2 else 0  # type: ignore[arg-type]
+        shape = getattr(X, "shape", (0, 0))
+        n_rows = shape[0] if len(shape) == 2 else 0
         raise ValueError(
             f"X must have at least 1 column, got 0 feature(s) (shape=({n_rows}, 0)) while a "
             "minimum of 1 is required."

@@ -26,17 +26,21 @@ class Form:
         Of an array or sparse matrix.
     schema : object, optional
         Column dtypes of a frame.
+    labels : sequence, optional
+        Column labels of a pandas frame, which need not be text.
     """
 
     kind: str
     names: tuple[str, ...] = ()
     dtype: Any = None
     schema: Any = None
+    labels: Any = None
 
     @property
     def named(self) -> bool:
-        """Whether the columns had names."""
-        return bool(self.names)
+        """Whether the columns had names, all of them text."""
+        texts = self.labels is None or all(isinstance(label, str) for label in self.labels)
+        return bool(self.names) and texts
 
     def build(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Any:
         """Make a table of this form from codes."""
@@ -55,7 +59,8 @@ class Form:
             import pandas as pd
 
             frame = pd.DataFrame(columns)
-            return frame.astype({n: t for n, t in self.schema.items() if _keeps(frame[n], t)})
+            kept = {n: t for n, t in self.schema.items() if _keeps(frame[n], t)}
+            return frame.astype(kept).set_axis(self.labels, axis="columns")
         import polars as pl
 
         return pl.DataFrame(
@@ -76,25 +81,26 @@ class Form:
             yield {name: column[r] for name, column in columns.items()}
 
 
-def read_form(X: object) -> Form:
+def read_form(X: Any) -> Form:
     """Look at a table, without reading it."""
     if hasattr(X, "tocsr"):
-        return Form("sparse", dtype=X.dtype)  # type: ignore[attr-defined]
+        return Form("sparse", dtype=X.dtype)
     named = named_columns(X)
     if named is None:
         return Form("array", dtype=np.asarray(X).dtype)
     names, _ = named
     home = type(X).__module__.split(".")[0]
-    if home == "pandas":
-        return Form("pandas", names, schema=dict(zip(names, X.dtypes, strict=True)))  # type: ignore[attr-defined]
-    if home == "polars":
-        return Form("polars", names, schema=dict(zip(names, X.dtypes, strict=True)))  # type: ignore[attr-defined]
-    return Form("mapping", names)
+    if home not in ("pandas", "polars"):
+        return Form("mapping", names)
+    schema = dict(zip(names, X.dtypes, strict=True))
+    return Form(home, names, schema=schema, labels=X.columns)
 
 
 def _keeps(column: Any, dtype: Any) -> bool:
     """Whether a decoded pandas column may take its old dtype: binned integers may not."""
     kind = getattr(dtype, "kind", "O")
-    if kind in "iub" and column.dtype.kind == "f":
-        return bool(column.notna().all() and (column == column.round()).all())
-    return True
+    if kind not in "iub" or column.dtype.kind != "f":
+        return True
+    present = column.dropna()
+    nullable = hasattr(dtype, "na_value")
+    return bool((nullable or len(present) == len(column)) and (present == present.round()).all())
