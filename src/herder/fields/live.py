@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 from herder.models.variables import code_dtype
 
-__all__ = ["RESTARTS", "MomentHerd", "Position", "Trace"]
+__all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace"]
 
 Engine = BinaryHerd | AtomHerd | CliqueHerd
 
@@ -49,6 +50,18 @@ POSITION = "herder moment position 1"
 
 #: Steps between two looks at the clock, the keyboard and the progress bar.
 STRIDE = 65_536
+
+
+class HerdSettings(TypedDict, total=False):
+    """How a herd runs; `MomentHerd` says what each setting means."""
+
+    encoding: str
+    restarts: str
+    rows: NDArray[np.integer] | None
+    scan: ArrayLike | None
+    rates: ArrayLike | None
+    start_weights: ArrayLike | None
+    max_sweeps: int
 
 
 @dataclass(frozen=True, eq=False)

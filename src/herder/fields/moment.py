@@ -10,7 +10,7 @@ from a data row or a visited state (there it goes on); counts are herded as inte
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from herder._validation import check_fitted, non_negative_int, one_of, positive_
 from herder.core.averages import RunningAverage
 from herder.fields.condition import Condition
 from herder.fields.diagnose import MomentDiagnostics, RowIndex, diagnose
-from herder.fields.live import RESTARTS, MomentHerd, Position
+from herder.fields.live import RESTARTS, HerdSettings, MomentHerd, Position
 from herder.models.features import ENCODINGS
 from herder.models.moments import Moments
 from herder.models.tables import Form, read_form
@@ -65,7 +65,7 @@ def moment_herd(
     n_steps: int,
     *,
     resume: MomentHerding | Position | None = None,
-    **settings: Any,
+    **settings: Unpack[HerdSettings],
 ) -> MomentHerding:
     """Herd moments for ``n_steps`` steps.
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from herder._validation import positive_int
 from herder.fields.bounds import Bounds, count_bounds
-from herder.fields.live import MomentHerd
+from herder.fields.live import HerdSettings, MomentHerd
 from herder.metrics import count_distribution
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
@@ -145,7 +145,7 @@ def count_estimate(
     return estimate(moments, counts, n_steps, bounds=found)
 
 
-def _variants(moments: Moments) -> Iterator[tuple[str, dict[str, Any]]]:
+def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:
     """Herds that match the same moments in other ways."""
     width = moments.n_variables
     yield "default", {}
