@@ -57,7 +57,7 @@ class HerdSettings(TypedDict, total=False):
 
     encoding: str
     restarts: str
-    rows: NDArray[np.integer] | None
+    rows: ArrayLike | None
     scan: ArrayLike | None
     rates: ArrayLike | None
     start_weights: ArrayLike | None
@@ -146,7 +146,7 @@ class MomentHerd:
     restarts : {"auto", "rows", "visited", "none"}, default "auto"
         Where an ascent starts again when it breaks the PCT inequality: at data rows, at
         states visited before, or not at all; "auto" takes rows where there are some.
-    rows : ndarray of shape (n, n_variables), optional
+    rows : array-like of int of shape (n, n_variables), optional
         Distinct data rows, as codes.
     scan : array-like of int, optional
         The order in which the ascent visits the variables.
@@ -166,7 +166,7 @@ class MomentHerd:
         *,
         encoding: str = "auto",
         restarts: str = "auto",
-        rows: NDArray[np.integer] | None = None,
+        rows: ArrayLike | None = None,
         scan: ArrayLike | None = None,
         rates: ArrayLike | None = None,
         start_weights: ArrayLike | None = None,
@@ -175,8 +175,8 @@ class MomentHerd:
     ) -> None:
         self.moments = moments
         self.features = CliqueFeatures.of(moments, encoding)
-        rows = None if rows is None else _as_rows(rows, moments)
-        self.restarts = _restarts(restarts, rows)
+        known = None if rows is None else _as_rows(rows, moments)
+        self.restarts = _restarts(restarts, known)
         self.rates = _as_rates(rates, self.features.n_features)
         start = self._start(start_weights)
         nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
@@ -194,7 +194,7 @@ class MomentHerd:
             position.weights,
             position.state,
             position.t,
-            self._pool(rows, position.visited),
+            self._pool(known, position.visited),
             _as_scan(scan, moments.n_variables),
             non_negative_int(max_sweeps, "max_sweeps"),
         )
