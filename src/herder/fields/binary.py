@@ -19,8 +19,8 @@ from herder.models.layout import all_cliques
 
 __all__ = ["BinaryHerd", "serves"]
 
-#: D^3 tables of int32 up to this many variables (two of 1 GiB); beyond it cliques are listed.
-MAX_TRIPLE_VARIABLES = 645
+#: D^3 tables up to this many variables (two of int16 and some of int64 in passing: 2 GiB).
+MAX_TRIPLE_VARIABLES = 400
 
 #: D^2 tables up to this many variables (two of int32 and some of int64 in passing: 6 GiB).
 MAX_PAIR_VARIABLES = 16_384
