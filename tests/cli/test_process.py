@@ -36,7 +36,8 @@ def test_a_signal_leaves_no_file(binary_csv, tmp_path, number, code, suffix):
         process.kill()
     assert process.returncode == code
     if number == signal.SIGINT:
-        assert errors.endswith("herder: stopped: nothing was written\n")
+        # a signal inside the compiler's own destructors makes Python add lines about those
+        assert "herder: stopped: nothing was written" in errors.splitlines()
     assert list(tmp_path.iterdir()) == []
 
 

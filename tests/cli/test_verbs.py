@@ -275,7 +275,7 @@ def test_demo_writes_a_page(tmp_path, monkeypatch):
         (("{table}", "-n", 0, "-o", "{tmp}/a.csv"), "n must be a positive integer, got 0"),
         (("{table}", "-n", 5, "-o", "{tmp}/a.txt"), "output must end in .csv, .npy, .npz or"),
         (("{table}", "-n", 5, "-o", "{tmp}/no/a.csv"), "output must lie in a folder that exists"),
-        (("{table}", "-n", 5, "-o", "{table}"), "output must not be another file"),
+        (("{table}", "-n", 5, "-o", "{table}"), "output must not be the input"),
         (("{table}", "-n", 5, "-o", "{tmp}/a.csv", "--report", "{tmp}/p.pdf"), "report must end"),
         (("{table}", "-n", 5, "-o", "{tmp}/a.csv", "--where", "fog=1"), "where must be COLUMN="),
         (("{table}", "-n", 5, "-o", "{tmp}/a.csv", "--where", "rain"), "where must be COLUMN="),
@@ -339,3 +339,21 @@ def test_what_a_format_cannot_hold_shows_before_the_run(people_csv, tmp_path, su
 def test_restarts_at_rows_need_a_table(contradictory_csv, tmp_path):
     words = ("synth", contradictory_csv, "-n", 5, "-o", tmp_path / "a.csv", "--restarts", "rows")
     assert "which has no rows" in error_line(run(*words, code=2))
+
+
+def test_files_of_counts_are_told_from_tables(tmp_path):
+    counts = "variable_a,variable_b,count,total\na,a,40,100\nb,b,50,100\na,b,20,100\n"
+    (tmp_path / "good.csv").write_text(counts)
+    (tmp_path / "typo.csv").write_text(counts.replace("variable_a", "var_a"))
+    out = tmp_path / "rows.csv"
+    assert "a column 'variable_a'" in error_line(
+        run("synth", tmp_path / "typo.csv", "-n", 5, "-o", out, code=2)
+    )
+    assert "order must be left out" in error_line(
+        run("synth", tmp_path / "good.csv", "-n", 5, "-o", out, "--order", 3, code=2)
+    )
+    twice = ("--where", "a=1", "--where", "a=0")
+    assert "one value, got two for 'a'" in error_line(
+        run("synth", tmp_path / "good.csv", "-n", 5, "-o", out, *twice, code=2)
+    )
+    assert not out.exists()

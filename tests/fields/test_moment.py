@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from herder import MomentHerder, Moments, moment_herd
 from herder._store import save_arrays
 from herder.fields import Position
+from herder.fields.condition import Condition
 from herder.models import CliqueFeatures
 from tests.fields.test_retrace import coupled_rows, mixed_rows
 
@@ -169,6 +170,8 @@ def test_where_keeps_the_rows_that_match():
     given = frame.loc[frame["b"] == 2, "e"].value_counts(normalize=True).sort_index()
     got = one["e"].value_counts(normalize=True).reindex(given.index, fill_value=0)
     assert np.abs(given - got).max() < 0.03  # pairs match, so conditional singles do
+    with pytest.raises(ValueError, match="one value, got two for 'a'"):
+        Condition(herder.moments_, [(0, 1), (0, 0)])
     with pytest.raises(ValueError, match="where must name columns"):
         herder.sample(3, where={"z": 1})
     with pytest.raises(ValueError, match="value of 'b' must be one of"):
@@ -267,17 +270,43 @@ def test_margins_that_disagree_are_matched_cell_by_cell_and_said():
 
 
 def test_small_contradictions_are_said_after_few_rows():
-    given = {
-        "variable_a": ["a", "a", "b", "c", "a", "a"],
-        "variable_b": ["a", "a", "b", "c", "b", "c"],
-        "count": [500, 502, 300, 300, 200, 200],
-        "total": [1000] * 6,
-    }
-    moments = Moments.from_counts(given, contradictions="allow")
+    def pair_of(name, share):
+        halves = {0: 1 - share, 1: share}
+        return [("a", i, name, j, 500 * halves[i], 1000) for i in (0, 1) for j in (0, 1)]
+
+    columns = ("variable_a", "value_a", "variable_b", "value_b", "count", "total")
+    cells = pair_of("b", 0.5) + pair_of("c", 0.502)
+    table = dict(zip(columns, map(list, zip(*cells, strict=True)), strict=True))
+    moments = Moments.from_counts(table, contradictions="allow")
     herder = MomentHerder(contradictions="nearest").fit_moments(moments)
     herder.sample(50)
     assert herder.diagnostics_.growth.verdict == "inconsistent moments"
     assert "distance from the given moments" in str(herder.diagnostics_)
+
+
+def test_two_statements_of_one_count_are_averaged_and_said():
+    given = {
+        "variable_a": ["a", "a", "b", "a"],
+        "variable_b": ["a", "a", "b", "b"],
+        "count": [500, 540, 300, 200],
+        "total": [1000] * 4,
+    }
+    moments = Moments.from_counts(given, contradictions="allow")
+    herder = MomentHerder(contradictions="nearest").fit_moments(moments)
+    assert herder.sample(1000)["a"].mean() == pytest.approx(0.52, abs=2e-3)
+    assert herder.diagnostics_.growth.verdict == "bounded"  # the means agree with the rest
+    assert "contradictions: 1, the worst: the single a is stated twice" in str(herder.diagnostics_)
+
+
+def test_copies_far_above_chance_are_warned_of():
+    rows = np.column_stack([np.arange(60), np.arange(60) % 2])
+    herder = MomentHerder().fit(rows)
+    herder.sample(60)
+    assert herder.diagnostics_.copies_stand_out
+    assert "do not publish" in str(herder.diagnostics_)
+    common = MomentHerder().fit(coupled_rows(200, 4))
+    common.sample(100)
+    assert not common.diagnostics_.copies_stand_out
 
 
 def test_a_stuck_search_is_not_called_bounded():
@@ -398,6 +427,10 @@ def test_bad_settings_are_refused():
         MomentHerder().sample(3)
     with pytest.raises(TypeError, match="moments must be Moments"):
         MomentHerder().fit_moments(rows)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="use fit_moments"):
+        MomentHerder().fit(Moments.from_data(rows))
+    with pytest.raises(TypeError, match="read the file first"):
+        MomentHerder().fit("table.csv")
     with pytest.raises(ValueError, match="no data rows"):
         MomentHerder(restarts="rows").fit_moments(Moments.from_data(rows)).sample(3)
 

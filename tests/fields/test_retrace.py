@@ -261,15 +261,13 @@ def test_rates_retrace():
 @pytest.mark.parametrize("factor", [1, 2, 40])
 def test_targets_beyond_their_total_do_not_wrap(factor):
     """Herding is scale free, also for contradictory counts that exceed all rows."""
-    counts = {"a": 15000, "b": 15000, "c": 15000, "ab": 10000, "ac": 10000, "bc": 10000}
-    counts["abc"] = 40000
-    table = {"variable_a": [], "variable_b": [], "variable_c": [], "count": [], "total": []}
-    for key, count in counts.items():
-        for name, letter in zip(("a", "b", "c"), key.ljust(3), strict=True):
-            table[f"variable_{name}"].append(letter.strip())
-        table["count"].append(count * factor)
-        table["total"].append(20000 * factor)
-    moments = Moments.from_counts(table, contradictions="allow")
+    total = 20_000.0 * factor
+    pairs = np.full((3, 3), 0.5 * total)
+    np.fill_diagonal(pairs, 0.75 * total)
+    triples = np.full((3, 3, 3), 2 * total)
+    counts = binary_tables(total, pairs.diagonal(), pairs, triples, 3)
+    given = Moments.from_data(coupled_rows(9, 3), 3)
+    moments = Moments(given.variables, given.cliques, counts, np.full(7, total))
     features = CliqueFeatures.of(moments, "01")
     setup = plain_setup(features)
     out = []

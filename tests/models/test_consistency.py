@@ -50,7 +50,12 @@ def test_the_bounds_themselves_are_allowed():
 
 
 def test_a_single_beyond_its_total():
-    worst = find_contradictions(published([[120]]))[0]
+    with pytest.raises(ValueError, match="between 0 and the total 100, got 120 for x0, x0"):
+        published([[120]])
+    with pytest.raises(ValueError, match="got -5 for x0, x1"):
+        published([[40, -5], [-5, 50]])
+    given = published([[90]])
+    worst = find_contradictions(replace(given, counts=np.array([-20.0, 120.0])))[0]
     assert worst.kind == "range"
     assert worst.size == pytest.approx(0.2)
     assert "P(x0=" in worst.message

@@ -269,3 +269,15 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     with pytest.raises(ValueError, match=r"\.npy table must hold numbers"):
         Moments.from_data([[0, 1]]).save(path)
     assert path.read_bytes() == b"old"
+
+
+def test_a_count_above_its_total_is_a_mistake(tmp_path):
+    (tmp_path / "a.csv").write_text("variable_a,variable_b,count,total\na,a,40,100\na,b,250,100\n")
+    with pytest.raises(ValueError, match=r"exceed its total, got 250 of 100 in line 3"):
+        Moments.load(tmp_path / "a.csv", contradictions="allow")
+
+
+def test_moments_print_what_is_counted():
+    assert repr(Moments.from_data([[0, 1], [1, 1]])) == (
+        "Moments(2 columns, 3 tables up to order 2, 2 rows)"
+    )

@@ -158,7 +158,9 @@ def require_output(
     if path.is_dir():
         raise ValueError(f"{role} must name a file, got the folder {str(path)!r}")
     if any(path.resolve() == other.resolve() for other in others):
-        raise ValueError(f"{role} must not be another file of the command, got {str(path)!r}")
+        raise ValueError(
+            f"{role} must not be the input or another file of the command, got {str(path)!r}"
+        )
 
 
 def command_line(context: typer.Context) -> str:

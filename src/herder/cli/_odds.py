@@ -39,7 +39,7 @@ def tail_lines(
     spread = count_estimate(moments, steps, tail=True, bounds=False)
     lines.append(
         "  other encodings, scan orders and starts that match the same counts give "
-        f"{float(spread.lowest[k]):.4f} to {float(spread.highest[k]):.4f}"
+        f"{min(float(spread.lowest[k]), share):.4f} to {max(float(spread.highest[k]), share):.4f}"
     )
     try:
         bounds = count_bounds(moments, tail=True)

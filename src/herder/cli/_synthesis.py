@@ -106,7 +106,13 @@ def _read(job: Job, reading: Reading, progress: Progress) -> tuple[TableSource |
             "restarts must be 'visited' or 'none' for a file of counts, which has no rows, "
             "got 'rows'"
         )
-    return None, Moments.load(job.table, contradictions="allow")
+    moments = Moments.load(job.table, contradictions="allow")
+    if job.order not in (2, moments.order):  # 2 is what the command assumes for tables
+        raise ValueError(
+            f"order must be left out for a file of counts, which has order {moments.order}, got "
+            f"{job.order}"
+        )
+    return None, moments
 
 
 def _require_format(output: Path, moments: Moments) -> None:

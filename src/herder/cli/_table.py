@@ -55,7 +55,16 @@ def is_count_file(path: Path) -> bool:
             names = next(csv.reader(stream), [])
     else:
         names = list(open_table(path).names)
-    return {"variable_a", "count"} <= {name.strip().lower() for name in names}
+    found = {name.strip().lower() for name in names}
+    looks = found & {"variable_a", "variable_b", "count", "total"}
+    if {"variable_a", "count"} <= found:
+        return True
+    if len(looks) == 3:
+        (lacking,) = {"variable_a", "count"} - looks
+        raise ValueError(
+            f"{path} must have a column {lacking!r} to be a file of counts, got {', '.join(names)}"
+        )
+    return False
 
 
 def count_table(source: TableSource, order: int, reading: Reading, progress: Progress) -> Moments:

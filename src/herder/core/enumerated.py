@@ -144,20 +144,20 @@ class EnumeratedSystem:
         """Return the target minus the row of the state."""
         return self.target - self.features[state]
 
-    def tipi(self, weights: NDArray[Any]) -> Number:
+    def tipi(self, weights: ArrayLike) -> Number:
         """Return the Tipi function, non-positive everywhere if the moments are consistent.
 
         Parameters
         ----------
-        weights : array of shape (n_features,)
+        weights : array-like of shape (n_features,)
             Of the number type of ``target``.
 
         Returns
         -------
         int, float or Fraction
         """
-        best = max(self.scores(weights).tolist())
-        return inner(weights, self.target) - best
+        at = as_numbers(weights, "weights")
+        return inner(at, self.target) - max(self.scores(at).tolist())
 
 
 class MiniBatches(Generic[S]):

@@ -118,7 +118,8 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
             f"{tuple(sorted(set(moments.n_values)))} values; see expectation_bounds"
         )
     # sums of the moments could hide contradictions; those within rounding are forgiven
-    if any(found.size > 10 * WIDTH for found in moments.contradictions()):
+    known = [found for found in moments.contradictions() if found.kind != "stated"]
+    if any(found.size > 10 * WIDTH for found in known):
         raise _inconsistent()
     width = moments.n_variables
     if method == "auto":

@@ -27,6 +27,10 @@ class Condition:
 
     def __init__(self, moments: Moments, wanted: Sequence[tuple[int, int]]) -> None:
         self._wanted = dict(wanted)
+        for column, code in wanted:
+            if self._wanted[column] != code:
+                name = moments.names[column]
+                raise ValueError(f"where must give a column one value, got two for {name!r}")
         self._text = ", ".join(
             f"{moments.names[column]}={moments.variables[column].values[code]}"
             for column, code in self._wanted.items()

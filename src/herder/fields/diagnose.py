@@ -16,6 +16,9 @@ __all__ = ["MomentDiagnostics", "RowIndex", "diagnose"]
 #: Spaces up to this many states are searched exhaustively to tell why weights grow.
 EXHAUSTIVE_STATES = 2**16
 
+#: A moment error that falls more slowly than this power of t has not begun to fall.
+SLOW_RATE = -0.3
+
 #: Rows hashed at a time.
 BLOCK = 65_536
 
@@ -53,6 +56,8 @@ class MomentDiagnostics:
     distance : float
         Euclidean distance between the moments and their averages, the distance to the
         nearest consistent moments when ``growth`` says that they contradict each other.
+    contradictions : tuple of str
+        What no table could have among the given moments, worst first.
     copied : float or None
         Share of the states that equal a data row.
     twins : float or None
@@ -71,25 +76,45 @@ class MomentDiagnostics:
     violations: int
     growth: Diagnosis
     distance: float
+    contradictions: tuple[str, ...] = ()
     copied: float | None = None
     twins: float | None = None
+
+    @property
+    def copies_stand_out(self) -> bool:
+        """Whether more states copy a data row than data rows copy each other, by far."""
+        if self.copied is None or self.twins is None:
+            return False
+        return self.copied > 0.01 and self.copied > 3 * self.twins
 
     def __str__(self) -> str:
         """Give a summary of a few lines."""
         unit = f"counts of {self.total} rows" if self.exact else f"rounded to 1/{self.total}"
+        worst = f" ({', '.join(self.worst)})" if self.moment_error else ""
+        pace = "" if np.isnan(self.rate) else f", falling like t^{self.rate:.2f}"
+        if self.rate > SLOW_RATE:
+            pace = f", hardly falling yet (t^{self.rate:.2f}): more states are needed"
         lines = [
             f"{self.n_steps} states; moments: {unit}",
-            f"moment error: at most {self.moment_error:.2e} ({', '.join(self.worst)}), "
-            f"falling like t^{self.rate:.2f}",
+            f"moment error: at most {self.moment_error:.2e}{worst}{pace}",
             f"searches started again: {self.restarts}; PCT violations: {self.violations}",
             f"weights: {self.growth.verdict} ({self.growth.reason})",
         ]
+        if self.contradictions:
+            lines.append(
+                f"contradictions: {len(self.contradictions)}, the worst: {self.contradictions[0]}"
+            )
         if self.growth.verdict != "bounded":
             lines.append(f"distance from the given moments: {self.distance:.2e}")
         if self.copied is not None:
             lines.append(
                 f"states that equal a data row: {self.copied:.2%} "
                 f"(data rows that equal another one: {self.twins:.2%})"
+            )
+        if self.copies_stand_out:
+            lines.append(
+                "warning: far more states copy a data row than chance explains; the counts "
+                "single rows out, do not publish these states as anonymous"
             )
         return "\n".join(lines)
 
@@ -125,16 +150,18 @@ def diagnose(
         violations=tally.violations,
         growth=_explain(live, trace),
         distance=float(np.linalg.norm(errors)),
+        contradictions=tuple(str(found) for found in live.moments.contradictions()),
         copied=copied,
         twins=None if index is None else index.twins,
     )
 
 
 def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
-    contradictions = live.moments.contradictions()
-    if contradictions:
+    # two statements of one count were averaged; what matters here is whether the means agree
+    impossible = [found for found in live.moments.contradictions() if found.kind != "stated"]
+    if impossible:
         distance = float(np.linalg.norm(live.errors()))
-        return Diagnosis("inconsistent moments", str(contradictions[0]), distance)
+        return Diagnosis("inconsistent moments", str(impossible[0]), distance)
     if live.tally.violations == 0:
         return Diagnosis("bounded", "the PCT inequality held at every step")
     if len(trace.t) < 3:
@@ -143,7 +170,7 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
     paths = growth(trace.t, trace.norm), growth(trace.t, trace.t * trace.error)
     found = max(paths, key=lambda path: path.exponent)
     if not found.linear:
-        return Diagnosis("bounded", f"the weights grow like t^{found.exponent:.2f}")
+        return Diagnosis("bounded", f"no linear growth: weights go like t^{found.exponent:.2f}")
     features, position = live.features, live.position
     weights, total = position.weights, features.units.total
     state = ascend(features, weights, position.state)

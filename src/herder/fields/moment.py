@@ -10,6 +10,7 @@ from a data row or a visited state (there it goes on); counts are herded as inte
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -89,7 +90,9 @@ def moment_herd(
     array([0.5 , 0.75])
     """
     if not isinstance(moments, Moments):
-        raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
+        raise TypeError(
+            f"moments must be Moments, got {type(moments).__name__}: see Moments.from_counts"
+        )
     n_steps = positive_int(n_steps, "n_steps")
     position = resume.position if isinstance(resume, MomentHerding) else resume
     live = MomentHerd(moments, resume=position, **settings)
@@ -186,6 +189,10 @@ class MomentHerder(BaseEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
+        if isinstance(X, Moments):
+            raise TypeError("X must be a table, got Moments: use fit_moments")
+        if isinstance(X, str | PathLike):
+            raise TypeError(f"X must be a table, got the path {str(X)!r}: read the file first")
         form = read_form(X)
         codes = encode(X, missing=self.missing, bins=self.bins)
         moments = Moments.from_codes(
@@ -201,7 +208,9 @@ class MomentHerder(BaseEstimator):
     def fit_moments(self, moments: Moments) -> Self:
         """Take moments instead of a table; `sample` then gives a mapping of columns."""
         if not isinstance(moments, Moments):
-            raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
+            raise TypeError(
+                f"moments must be Moments, got {type(moments).__name__}: see Moments.from_counts"
+            )
         if self.contradictions == "error":
             moments.require_consistent()
         self._adopt(moments, Form("mapping", moments.names))

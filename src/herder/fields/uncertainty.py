@@ -15,7 +15,7 @@ algorithm matter; the bounds measure what the data leave open.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ class Estimate:
         Largest moment error of the default herd.
     bounds : Bounds or None
         Sharp bounds implied by the moments, where they can be computed.
+    what : str
+        What the entries are, such as ``"P(more than k ones)"``.
     """
 
     value: NDArray[np.float64]
@@ -55,11 +57,15 @@ class Estimate:
     variants: dict[str, NDArray[np.float64]]
     moment_error: float
     bounds: Bounds | None = None
+    what: str = "value"
 
     def __str__(self) -> str:
         """Give one line per entry: value, spread over variants, bounds."""
         value, low, high = map(np.atleast_1d, (self.value, self.lowest, self.highest))
-        lines = [f"moment error {self.moment_error:.1e}; {len(self.variants)} variants"]
+        lines = [
+            f"{self.what}, with its spread over {len(self.variants)} variants; "
+            f"moment error {self.moment_error:.1e}"
+        ]
         for k in range(len(value)):
             line = f"{k:>4}  {value[k]:.4f}  spread {low[k]:.4f} ... {high[k]:.4f}"
             if self.bounds is not None:
@@ -133,6 +139,10 @@ def count_estimate(
     bounds : bool, default True
         Whether to compute the bounds, which contradictory moments do not have.
     """
+    if not isinstance(moments, Moments):
+        raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
+    if not isinstance(tail, bool):
+        raise TypeError(f"tail must be True or False, got {tail!r}: entry k is for more than k")
     if not moments.is_binary:
         raise ValueError("moments must be of binary columns for a count of ones")
     width = moments.n_variables
@@ -142,7 +152,8 @@ def count_estimate(
         return 1.0 - np.minimum(np.cumsum(found), 1.0) if tail else found
 
     found = count_bounds(moments, tail=tail) if bounds else None
-    return estimate(moments, counts, n_steps, bounds=found)
+    result = estimate(moments, counts, n_steps, bounds=found)
+    return replace(result, what="P(more than k ones)" if tail else "P(k ones)")
 
 
 def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:

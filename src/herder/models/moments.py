@@ -300,6 +300,15 @@ class Moments:
             whole = add(whole, part)
         return whole
 
+    def __repr__(self) -> str:
+        """Say what is counted, not every count."""
+        total = self.common_total
+        rows = "counts of tables with other totals" if total is None else f"{total} rows"
+        return (
+            f"Moments({self.n_variables} columns, {len(self.cliques)} tables up to order "
+            f"{self.order}, {rows})"
+        )
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""

@@ -122,6 +122,11 @@ def moments_of_rows(
             raise ValueError(f"count must not be negative, got {number:g} in {source.where(row)}")
         if not known > 0:
             raise ValueError(f"total must be positive, got {known:g} in {source.where(row)}")
+        if number > known:
+            raise ValueError(
+                f"count must not exceed its total, got {number:g} of {known:g} in "
+                f"{source.where(row)}"
+            )
         _note(reader, cell, number, known, row)
     if names is not None and len(reader.position) > n_named:
         extra = list(reader.position)[n_named:]

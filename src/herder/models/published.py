@@ -166,6 +166,13 @@ def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None)
         raise ValueError(
             "total must be given with a matrix of counts (1 for probabilities), got None"
         )
+    outside = (matrix < 0) | (matrix > total)
+    if outside.any():
+        a, b = np.argwhere(outside)[0]
+        raise ValueError(
+            f"counts must lie between 0 and the total {total:g}, got {matrix[a, b]:g} for "
+            f"{labels[a]}, {labels[b]}"
+        )
     gap = np.abs(matrix - matrix.T)
     if gap.max() > ROUNDING * total:
         a, b = np.unravel_index(int(np.argmax(gap)), gap.shape)

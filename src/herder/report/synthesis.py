@@ -320,12 +320,18 @@ def _copies(synthesis: Synthesis) -> list[Block]:
         entered = "No row of a table entered the run, only counts."
     if found.copied is None or found.twins is None:
         return [Text(f"{entered} The table itself was not at hand, so nothing was compared.")]
+    chance = (
+        "A synthetic row can still equal an original one by chance: where there are few columns "
+        "or a few very common rows, it must. What chance gives is seen in the table itself, "
+        "where rows equal each other."
+    )
+    if found.copies_stand_out:
+        chance += (
+            " Here far more synthetic rows copy the table than that explains: the counts single "
+            "rows out. Do not publish these rows as anonymous."
+        )
     return [
-        Text(
-            f"{entered} A synthetic row can still equal an original one by chance: where there "
-            "are few columns or a few very common rows, it must. What chance gives is seen in "
-            "the table itself, where rows equal each other."
-        ),
+        Text(f"{entered} {chance}"),
         Facts(
             [
                 (
