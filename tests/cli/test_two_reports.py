@@ -43,7 +43,7 @@ def test_synth_goes_to_the_mean_on_request(both_csv, tmp_path):
     out = tmp_path / "rows.csv"
     done = run("synth", both_csv, "-n", 2000, "-o", out, "--contradictions", "nearest")
     assert done.exit_code == 0, done.output
-    assert "contradictions: 1; the worst: the single coughs is stated twice" in done.stdout
+    assert "contradictions: 1, the worst: the single coughs is stated twice" in done.stdout
     rows = np.concatenate([chunk["coughs"] for chunk in open_table(out).chunks()])
     assert rows.mean() == pytest.approx((0.4 + 0.42) / 2, abs=0.005)
 

@@ -220,7 +220,7 @@ def test_contradictions_are_named_and_herded_on_request(contradictory_csv, tmp_p
     text = run(
         "synth", contradictory_csv, "-n", 100, "-o", out, "--contradictions", "nearest"
     ).stdout
-    assert "contradictions: 1; the worst: P(a=1, b=1) = 0.45" in text
+    assert "contradictions: 1, the worst: P(a=1, b=1) = 0.45" in text
     assert len(read(out)["a"]) == 100
 
 

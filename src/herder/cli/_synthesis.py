@@ -66,8 +66,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
         positive_int(job.n, "n")
     reading = Reading(job.missing, job.bins, job.max_memory)
     source, moments = _read(job, reading, progress)
-    found = [str(contradiction) for contradiction in moments.contradictions()]
-    if found and job.contradictions == "error":
+    if job.contradictions == "error":
         moments.require_consistent()
     n = _n_rows(job, moments)
     _require_format(job.output, moments)
@@ -89,9 +88,9 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     write_table(job.output, moments.names, run.chunks(progress))
     diagnostics = run.diagnose()
     tail = _tail(job, run, diagnostics.moment_error)
-    lines = [*_summary(job, run, diagnostics, found), *tail]
+    lines = [*_summary(job, run, diagnostics), *tail]
     if job.report is not None:
-        _write_report(job.report, job, run, diagnostics, contradictions=found, tail=tail)
+        _write_report(job.report, job, run, diagnostics, tail)
         lines.append(f"report: {job.report}")
     return lines
 
@@ -299,9 +298,7 @@ class _Run:
             self.ones = ones if not len(self.ones) else self.ones + ones
 
 
-def _summary(
-    job: Job, run: _Run, diagnostics: MomentDiagnostics, contradictions: list[str]
-) -> list[str]:
+def _summary(job: Job, run: _Run, diagnostics: MomentDiagnostics) -> list[str]:
     moments = run.moments
     lines = [f"{job.output}: {run.n:,} rows of {moments.n_variables} columns"]
     if job.where:
@@ -310,8 +307,6 @@ def _summary(
         )
     lines.append(_used(job, run))
     lines += str(diagnostics).splitlines()
-    if contradictions:
-        lines.append(f"contradictions: {len(contradictions):,}; the worst: {contradictions[0]}")
     note = _sampled(run)
     if note:
         lines.append(note)
@@ -354,8 +349,6 @@ def _write_report(
     job: Job,
     run: _Run,
     diagnostics: MomentDiagnostics,
-    *,
-    contradictions: list[str],
     tail: list[str],
 ) -> None:
     import herder
@@ -373,7 +366,7 @@ def _write_report(
             restarts=job.restarts,
             table_counts=None if run.facts is None else run.facts.ones,
             sample_counts=run.sample_counts(),
-            contradictions=contradictions,
+            contradictions=list(diagnostics.contradictions),
             tail=tail,
             notes=[note] if note else [],
             command=job.command,
