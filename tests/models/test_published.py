@@ -281,3 +281,10 @@ def test_moments_print_what_is_counted():
     assert repr(Moments.from_data([[0, 1], [1, 1]])) == (
         "Moments(2 columns, 3 tables up to order 2, 2 rows)"
     )
+
+
+def test_a_name_with_a_typo_is_told_from_a_new_one(tmp_path):
+    lines = ["variable_a,variable_b,count,total", "rain,rain,40,100", "wind,wind,50,100"]
+    (tmp_path / "a.csv").write_text("\n".join([*lines, "rian,wind,25,100"]) + "\n")
+    with pytest.raises(ValueError, match="or is 'rain' meant"):
+        Moments.load(tmp_path / "a.csv")

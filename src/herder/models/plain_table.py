@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import combinations, product
 from string import ascii_lowercase
 from typing import Any
@@ -305,10 +306,13 @@ def _has_parts(reader: _Reader, clique: Clique, ones: Mapping[Clique, Any]) -> b
                 return False
             names = [list(reader.position)[i] for i in part]
             columns = ", ".join(names * 2 if size == 1 else names)
+            others = [name for name in reader.position if name not in names]
+            near = [match for name in names for match in get_close_matches(name, others, 1, 0.75)]
+            hint = f" (or is {near[0]!r} meant?)" if near else ""
             raise ValueError(
                 f"{_title(reader, clique)} must come with the count of {', '.join(names)} alone "
                 f"or with the counts of all its values, got neither ({reader.where(entry.row)}): "
-                f"add a row for {columns}"
+                f"add a row for {columns}{hint}"
             )
     return True
 
