@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Moments)
 
-__all__ = ["add"]
+__all__ = ["add", "growing"]
 
 
 def add(whole: M, part: Moments) -> M:
@@ -81,3 +81,12 @@ def _codes(old: Variable, new: Variable) -> tuple[list[int], list[int]]:
     position = {label: code for code, label in enumerate(new.values)}
     pairs = [(code, position[v]) for code, v in enumerate(old.values) if v in position]
     return [code for code, _ in pairs], [code for _, code in pairs]
+
+
+def growing(variable: Variable, missing: str) -> Variable | None:
+    """Give what a later part must keep of a column: its bins, to which missing may be added."""
+    if variable.edges is None:
+        return None
+    if missing == "category" and None not in variable.values:
+        return replace(variable, values=(*variable.values, None))
+    return variable

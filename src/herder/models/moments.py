@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._validation import one_of, positive_int
 from herder.models.counting import count_binary, count_cells, row_weight
 from herder.models.layout import MAX_CELLS, CliqueLayout, all_cliques, as_cliques, n_cliques
-from herder.models.merging import add
+from herder.models.merging import add, growing
 from herder.models.variables import Codes, Variable, encode
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Moments:
             if whole is None:
                 whole = cls.from_data(chunk, order, cliques=chosen, missing=missing, bins=bins)
                 continue
-            known = [_growing(variable, missing) for variable in whole.variables]
+            known = [growing(variable, missing) for variable in whole.variables]
             codes = encode(chunk, variables=known, missing=missing)
             whole = whole.merge(cls.from_codes(codes, order, cliques=chosen))
         if whole is None:
@@ -375,9 +375,13 @@ class Moments:
 
     def contradictions(self) -> "list[Contradiction]":
         """List what no table of rows could have, worst first (see `Contradiction`)."""
+        return [] if self.from_rows else list(self._contradictions)
+
+    @cached_property
+    def _contradictions(self) -> "list[Contradiction]":
         from herder.models.consistency import find_contradictions
 
-        return [] if self.from_rows else find_contradictions(self)
+        return find_contradictions(self)
 
     def require_consistent(self) -> None:
         """Raise a ValueError that names the worst contradiction, if there is one."""
@@ -392,12 +396,3 @@ class Moments:
                 'contradictions="allow" when reading and MomentHerder(contradictions="nearest"), '
                 "or on the command line herder synth --contradictions nearest"
             )
-
-
-def _growing(variable: Variable, missing: str) -> Variable | None:
-    """Give what a later part must keep of a column: its bins, to which missing may be added."""
-    if variable.edges is None:
-        return None
-    if missing == "category" and None not in variable.values:
-        return replace(variable, values=(*variable.values, None))
-    return variable
