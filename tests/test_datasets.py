@@ -5,7 +5,13 @@ import pytest
 
 from herder import datasets
 
-PAPERS = [datasets.abalone, datasets.usps, datasets.newsgroups, datasets.duckpin]
+PAPERS = [
+    datasets.abalone,
+    datasets.usps,
+    datasets.newsgroups,
+    datasets.duckpin,
+    datasets.load_spambase,
+]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +75,12 @@ def folder(tmp_path, monkeypatch):
         groups=np.array(["comp.*", "rec.*"]),
     )
     np.savez(tmp_path / "duckpin_rolls.npz", standing=np.ones((4, 10), np.uint8))
+    np.savez(
+        tmp_path / "spambase.npz",
+        X=np.arange(6.0).reshape(3, 2),
+        y=np.array([1, 0, 0], np.uint8),
+        feature_names=np.array(["word_freq_make", "char_freq_!"]),
+    )
     return tmp_path
 
 
@@ -87,6 +99,11 @@ def test_papers_sets_are_read():
     assert datasets.newsgroups().names == ("aids", "baseball")
     assert datasets.duckpin().X.shape == (4, 10)
     assert datasets.duckpin().names[0] == "pin_1"
+    spam = datasets.load_spambase()
+    assert spam.X.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert spam.names == ("word_freq_make", "char_freq_!")
+    assert spam.y is not None
+    assert spam.y.tolist() == [1, 0, 0]
     assert all(isinstance(name, str) for read in PAPERS for name in read().names)
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "duckpin",
     "load_breast_cancer_binary",
     "load_digits_binary",
+    "load_spambase",
     "newsgroups",
     "usps",
 ]
@@ -103,6 +104,13 @@ def duckpin() -> Dataset:
     names = tuple(f"pin_{k}" for k in range(1, 11))
     text = "Duckpin rolls at a full rack, 1 if the pin still stands; pin 1 is the head pin."
     return Dataset(arrays["standing"], names, None, text)
+
+
+def load_spambase() -> Dataset:
+    """UCI Spambase: 57 frequencies and run lengths of 4601 messages; y: 1 is spam."""
+    arrays = _arrays("spambase.npz", "X", "y", "feature_names")
+    text = "Spambase (UCI): words, characters and capitals of 4601 messages; y: 1 is spam."
+    return Dataset(arrays["X"], tuple(arrays["feature_names"].tolist()), arrays["y"], text)
 
 
 def _arrays(file: str, *keys: str) -> dict[str, NDArray[Any]]:
