@@ -1,0 +1,322 @@
+r"""How a sample comes in: rows of numbers, their weights, labels, and rows that are settled.
+
+Weights are normalised to :math:`\sum_i q_i = 1`. Importance samplers give their logarithms,
+:math:`\ell_i`, which may be far below what a float can hold as a weight, so
+
+.. math:: q_i = \frac{\exp(\ell_i - \max_j \ell_j)}{\sum_k \exp(\ell_k - \max_j \ell_j)}.
+
+Every value must be finite and of a size whose square is a float64 too: kernels see squared
+distances. The check looks at blocks of rows and makes no copy, so that a memory-mapped file
+of any size passes through.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder.kernel.forms import form_of, locate, read_columns, take_rows
+
+__all__ = ["Rows", "locate", "read_choice", "read_labels", "read_rows", "read_weights"]
+
+#: Values larger than this are refused: the squared distance of two such rows, a sum of up to
+#: a million squares of (2 x), must stay below 1.8e308.
+MAX_SIZE = 1e150
+
+#: Cells that are checked together: 8 MB, which a processor's cache about holds.
+BLOCK_CELLS = 2**20
+
+#: Columns that an error names.
+N_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A sample as numbers, and what is needed to give its rows back in their own form.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d)
+        float64, or float32 if it came so; a view of the input where that is possible.
+    names : tuple of str
+        Of the columns.
+    shape : tuple of int
+        (n,), or (chains, draws) where rows are counted chain by chain.
+    kind : str
+        Form of the input: "array", "mapping", "pandas", "polars", "dataarray", "dataset", "tree".
+    """
+
+    values: NDArray[np.floating]
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    kind: str
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0]
+
+    def take(self, table: Any, indices: NDArray[np.intp]) -> Any:
+        """Give rows of a table that is aligned with this sample, in the table's own form.
+
+        Arrays and sparse matrices give rows (chains and draws flattened), frames give frames,
+        mappings give mappings, xarray objects keep chain and draw as coordinates of one new
+        dimension ``sample``, and ArviZ objects give their posterior so.
+        """
+        return take_rows(table, np.asarray(indices, dtype=np.intp), self.shape)
+
+
+def read_rows(X: Any) -> Rows:
+    """Read a sample in any of its forms; errors name columns, rows and what to do.
+
+    Parameters
+    ----------
+    X : array-like, frame, xarray or ArviZ object, or mapping
+        Rows by columns; or draws, (chain, draw, ...), whose other dimensions become columns. A
+        mapping holds such draws by name, or columns of one length.
+
+    Examples
+    --------
+    >>> rows = read_rows({"mu": [[0.0, 1.0, 2.0]], "theta": [[[3, 4], [5, 6], [7, 8]]]})
+    >>> rows.names, rows.shape
+    (('mu', 'theta[0]', 'theta[1]'), (1, 3))
+    """
+    form = form_of(X)
+    values, names, shape = read_columns(X, form)
+    if 0 in values.shape:
+        found = f"{values.shape[0]} sample(s), {values.shape[1]} feature(s)"
+        raise ValueError(
+            f"X must have at least one row and one column, got {found} (shape={values.shape}) "
+            "while a minimum of 1 is required."
+        )
+    rows = Rows(values, names, shape, form)
+    _require_finite(rows)
+    return rows
+
+
+def _blocks(values: NDArray[np.floating]) -> Iterator[tuple[int, NDArray[np.floating]]]:
+    size = max(1, BLOCK_CELLS // values.shape[1])
+    for start in range(0, values.shape[0], size):
+        yield start, values[start : start + size]
+
+
+def _is_ordinary(block: NDArray[np.floating]) -> bool:
+    # Minimum and maximum pass a NaN on, and need no array beside the block.
+    return float(block.min()) >= -MAX_SIZE and float(block.max()) <= MAX_SIZE
+
+
+def _require_finite(rows: Rows) -> None:
+    if all(_is_ordinary(block) for _, block in _blocks(rows.values)):
+        return
+    d = rows.values.shape[1]
+    counts = np.zeros((3, d), dtype=np.int64)  # NaN, infinite, too large
+    first = np.full((3, d), -1, dtype=np.int64)
+    for start, block in _blocks(rows.values):
+        finite = np.isfinite(block)
+        large = finite & (np.abs(block, dtype=np.float64) > MAX_SIZE)
+        nan = np.isnan(block)
+        for kind, found in enumerate((nan, ~finite & ~nan, large)):
+            new = found.any(axis=0) & (first[kind] < 0)
+            first[kind, new] = start + found[:, new].argmax(axis=0)
+            counts[kind] += found.sum(axis=0)
+    words = ("NaN", "infinite values", f"values beyond {MAX_SIZE:g}, whose squares overflow,")
+    kind = int(np.flatnonzero(counts.sum(axis=1))[0])
+    columns = np.flatnonzero(counts[kind])
+    shown = "; ".join(
+        f"in {_number(int(counts[kind, j]), 'row')} of column {rows.names[j]!r}, first in "
+        f"{_place(rows, int(first[kind, j]))}"
+        for j in columns[:N_NAMED].tolist()
+    )
+    more = f"; and in {len(columns) - N_NAMED} more columns" if len(columns) > N_NAMED else ""
+    raise ValueError(
+        f"X must have finite values of ordinary size, got {words[kind]} {shown}{more}. "
+        f"{_remedy(rows, kind)}"
+    )
+
+
+def _remedy(rows: Rows, kind: int) -> str:
+    if kind == 2:
+        return "Divide the column by a constant, or drop it"
+    keep = {
+        "pandas": "X.replace([np.inf, -np.inf], np.nan).dropna()" if kind else "X.dropna()",
+        "polars": "X.filter(pl.all_horizontal(pl.all().is_finite()))",
+        "mapping": "a mask over each array",
+        "array": "X[np.isfinite(X).all(axis=1)]",
+    }.get(rows.kind, "X.dropna('draw')")
+    if rows.kind == "array" and len(rows.shape) == 2:
+        keep = f"X.reshape({rows.n_rows}, -1) and a mask over its rows"
+    fill = " (a missing value is NaN here)" if rows.kind in ("pandas", "polars") else ""
+    return f"Drop these rows with {keep}, or fill them in{fill}"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _place(rows: Rows, row: int) -> str:
+    if len(rows.shape) == 1:
+        return f"row {row}"
+    chain, draw = divmod(row, rows.shape[1])
+    return f"chain {chain}, draw {draw}"
+
+
+def read_weights(
+    sample_weight: ArrayLike | None,
+    log_weight: ArrayLike | None,
+    n: int,
+    shape: tuple[int, ...] | None = None,
+) -> NDArray[np.float64] | None:
+    """Read the weights of n rows, or their logarithms.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,) or (chain, draw), optional
+        Finite and non-negative, not all zero.
+    log_weight : the same, optional
+        Logarithms up to a constant; minus infinity is a weight of zero. Not with the other.
+    n : int
+        Number of rows.
+    shape : tuple of int, optional
+        Leading shape of the sample, (n,) by default.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        Weights that sum to one; None when all rows count alike.
+    """
+    if sample_weight is not None and log_weight is not None:
+        raise ValueError("sample_weight must be None when log_weight is given, got both")
+    if sample_weight is None and log_weight is None:
+        return None
+    name = "log_weight" if sample_weight is None else "sample_weight"
+    given = _per_row(log_weight if sample_weight is None else sample_weight, name, n, shape)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold numbers, got dtype {given.dtype}")
+    weight = given.astype(np.float64)
+    if name == "log_weight":
+        wrong = ~(weight < np.inf)
+        rule = "finite logarithms, or minus infinity for none"
+    else:
+        wrong = ~(np.isfinite(weight) & (weight >= 0))
+        rule = "finite non-negative numbers"
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"{name} must hold {rule}, got {weight[row]} in row {row}")
+    top = weight.max()
+    if name == "log_weight":
+        if top == -np.inf:
+            raise ValueError("log_weight must give some row a weight, got minus infinity for all")
+        weight = np.exp(weight - top)
+    elif top == 0:
+        raise ValueError("sample_weight must give some row a weight, got zero for all")
+    else:
+        weight = weight / top  # so that the sum cannot overflow
+    return None if weight.min() == weight.max() else weight / weight.sum()
+
+
+def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Read one label per row: the distinct labels, sorted, and the number of each row's.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Text, whole numbers or booleans; a frame's column will do.
+    n : int
+        Number of rows.
+    """
+    labels = _per_row(y, "y", n, None)
+    if labels.dtype.kind == "f":
+        wrong = labels != np.round(labels)  # NaN and infinities too
+        if wrong.any() or not np.isfinite(labels).all():
+            row = int((wrong | ~np.isfinite(labels)).argmax())
+            raise ValueError(
+                f"y must hold labels, got {labels[row]} in row {row}; cut measurements into "
+                "classes, and give missing ones a label of their own"
+            )
+    if labels.dtype.kind == "O":
+        absent = np.array([_is_absent(item) for item in labels])
+        if absent.any():
+            found = f"none in {_number(int(absent.sum()), 'row')}, first in row {absent.argmax()}"
+            raise ValueError(
+                f"y must have a label in every row, got {found}; give missing ones a label of "
+                "their own"
+            )
+    elif labels.dtype.kind not in "biufUS":
+        raise TypeError(f"y must hold text or whole numbers, got dtype {labels.dtype}")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(item).__name__ for item in labels})
+        raise TypeError(f"y must hold labels of one kind, got {', '.join(kinds)}") from None
+    return classes, codes.astype(np.intp, copy=False).reshape(n)
+
+
+def _is_absent(item: object) -> bool:
+    """Whether a label is missing: None, NaN, or what pandas has for it."""
+    return item is None or type(item).__name__ in ("NAType", "NaTType") or bool(item != item)
+
+
+def read_choice(
+    include: ArrayLike | None, exclude: ArrayLike | None, n: int, n_select: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Read the rows that must be chosen and those that must not, as indices.
+
+    Parameters
+    ----------
+    include, exclude : array-like of int, or of bool with one per row, optional
+        Row numbers from 0, each once; or a mask.
+    n : int
+        Number of rows.
+    n_select : int
+        How many will be chosen, which ``include`` must not exceed.
+    """
+    chosen, barred = _indices(include, "include", n), _indices(exclude, "exclude", n)
+    both = np.intersect1d(chosen, barred)
+    if both.size:
+        raise ValueError(f"exclude must not hold rows of include, got row {both[0]} in both")
+    if len(chosen) > n_select:
+        raise ValueError(f"include must hold at most n_select rows, {n_select}, got {len(chosen)}")
+    if len(barred) == n:
+        raise ValueError(f"exclude must leave a row to choose, got all {n}")
+    return chosen, barred
+
+
+def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
+    if given is None:
+        return np.empty(0, dtype=np.intp)
+    rows = np.asarray(given)
+    if rows.dtype.kind == "b":
+        if rows.size != n:
+            raise ValueError(f"{name} as a mask must have {n} values, got shape {rows.shape}")
+        return np.flatnonzero(rows)
+    if rows.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1:
+        found = f"dtype {rows.dtype} of shape {rows.shape}"
+        raise TypeError(f"{name} must hold row numbers, or a mask of booleans, got {found}")
+    if rows.min() < 0 or rows.max() >= n:
+        wrong = rows[(rows < 0) | (rows >= n)][0]
+        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, got {wrong}")
+    distinct, counts = np.unique(rows, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"{name} must hold each row once, got {distinct[counts > 1][0]} twice")
+    return rows.astype(np.intp)
+
+
+def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> NDArray[Any]:
+    """Give one value per row as a flat array, chain by chain."""
+    if form_of(given) == "dataarray" and {"chain", "draw"} <= set(given.dims):
+        given = given.transpose("chain", "draw", ...)
+    if form_of(given) in ("pandas", "polars") and given.shape[1] == 1:
+        given = given.iloc[:, 0] if hasattr(given, "iloc") else given.to_series()
+    values = np.asarray(given)
+    allowed = {(n,), (n, 1), shape or (n,)}
+    if values.shape not in allowed:
+        wanted = " or ".join(str(one) for one in ((n,), shape) if one)
+        wanted = str((n,)) if shape in (None, (n,)) else wanted
+        raise ValueError(
+            f"{name} must have one value per row, shape {wanted}, got shape {values.shape}"
+        )
+    return values.reshape(n)
