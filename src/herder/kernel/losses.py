@@ -1,0 +1,317 @@
+r"""What a thinned sample lost, column by column: means, spreads, quantiles, distributions.
+
+Let a column have values :math:`x_i` of weight :math:`q_i` and let rows :math:`s_t` of weight
+:math:`w_t` be chosen, both weights divided by their sums. Compared are
+
+.. math:: \mu = \sum_i q_i x_i, \qquad \sigma^2 = \sum_i q_i (x_i - \mu)^2, \qquad
+          F(x) = \sum_{i : x_i \le x} q_i, \qquad
+          Q(p) = \tfrac12 \bigl( \min\{x : F(x) \ge p\} + \inf\{x : F(x) > p\} \bigr)
+
+with the same of the chosen rows. This quantile is the middle of those values that qualify, takes
+a weight of 2 as two rows, and mirrors with the data. Changes are told in units of the column's
+:math:`\sigma`, and the distance of two distributions as :math:`\sup_x |F(x) - F'(x)|`
+(Kolmogorov), which is attained beside a chosen value.
+
+The mean of a random subset of m of n rows, drawn without replacement, would be off by
+
+.. math:: \sigma \sqrt{\frac1m \, \frac{n - m}{n - 1}}
+
+in the root mean square, whatever the column; with weights, rows drawn in proportion to them with
+replacement would be off by :math:`\sigma / \sqrt m`.
+
+Optimal weights may be negative: F' then falls here and there, Q' uses its running maximum, and
+:math:`\sigma'` is zero where its square would be negative.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import positive_int
+
+__all__ = ["Losses", "column_losses"]
+
+#: Bytes of the columns that are looked at together.
+BLOCK_BYTES = 64 * 2**20
+
+#: Cumulative weights this close to a level are at it: above rounding in a sum over 1e9 rows.
+LEVEL_TOL = 1e-10
+
+#: Columns that the printed table shows.
+N_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What was lost in each of d columns; changes are in units of the column's spread.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the columns.
+    n_rows, n_select : int
+        Rows before and after.
+    quantiles : tuple of float
+        Levels of the p quantiles.
+    mean_before, mean_after, sd_before, sd_after : ndarray of shape (d,)
+        Means and standard deviations (divided by the weight, not by one less).
+    quantiles_before, quantiles_after : ndarray of shape (p, d)
+        Quantiles.
+    distance : ndarray of shape (d,)
+        Largest difference of the distribution functions, from 0 to 1.
+    random_change : float
+        Change of a mean that a random subset of that size would have, root mean square.
+    n_others : int
+        Columns that were left out by `worst`.
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    n_select: int
+    quantiles: tuple[float, ...]
+    mean_before: NDArray[np.float64]
+    mean_after: NDArray[np.float64]
+    sd_before: NDArray[np.float64]
+    sd_after: NDArray[np.float64]
+    quantiles_before: NDArray[np.float64]
+    quantiles_after: NDArray[np.float64]
+    distance: NDArray[np.float64]
+    random_change: float
+    n_others: int = 0
+
+    @property
+    def mean_change(self) -> NDArray[np.float64]:
+        """Changes of the means."""
+        return self._relative(self.mean_after - self.mean_before)
+
+    @property
+    def sd_change(self) -> NDArray[np.float64]:
+        """Changes of the standard deviations."""
+        return self._relative(self.sd_after - self.sd_before)
+
+    @property
+    def quantile_change(self) -> NDArray[np.float64]:
+        """Changes of the quantiles, of shape (p, d)."""
+        return self._relative(self.quantiles_after - self.quantiles_before)
+
+    @property
+    def largest_change(self) -> NDArray[np.float64]:
+        """Largest size of all changes of each column."""
+        changes = np.vstack([self.mean_change, self.sd_change, self.quantile_change])
+        return np.abs(changes).max(axis=0)
+
+    def worst(self, n: int = 1) -> "Losses":
+        """Give the n columns that lost most, worst first.
+
+        They are ranked by the largest of the change of the mean, of the spread, and the distance.
+        Quantiles do not count: that of a column of a few values jumps when a share hardly moves.
+        """
+        n = min(positive_int(n, "n"), len(self.names))
+        severity = np.vstack([np.abs(self.mean_change), np.abs(self.sd_change), self.distance])
+        order = np.argsort(-severity.max(axis=0), kind="stable")[:n]
+        kept: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            kept[field.name] = value[..., order] if isinstance(value, np.ndarray) else value
+        kept["names"] = tuple(self.names[j] for j in order.tolist())
+        kept["n_others"] = self.n_others + len(self.names) - n
+        return Losses(**kept)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Give plain lists by heading, one entry per column, as JSON and frames take them."""
+        columns: dict[str, Any] = {
+            "column": list(self.names),
+            "mean_before": self.mean_before,
+            "mean_after": self.mean_after,
+            "mean_change": self.mean_change,
+            "mean_change_random": np.full(len(self.names), self.random_change),
+            "sd_before": self.sd_before,
+            "sd_after": self.sd_after,
+            "sd_change": self.sd_change,
+        }
+        change = self.quantile_change
+        for k, level in enumerate(self.quantiles):
+            head = f"q{100 * level:g}"
+            columns[f"{head}_before"] = self.quantiles_before[k]
+            columns[f"{head}_after"] = self.quantiles_after[k]
+            columns[f"{head}_change"] = change[k]
+        columns["largest_change"] = self.largest_change
+        columns["distance"] = self.distance
+        return {head: list(np.asarray(values).tolist()) for head, values in columns.items()}
+
+    def __str__(self) -> str:
+        shown = self if len(self.names) <= N_SHOWN else self.worst(N_SHOWN)
+        heads = ["column", "mean", "sd", *(f"{100 * p:g}%" for p in self.quantiles), "distance"]
+        cells = np.vstack([shown.mean_change, shown.sd_change, shown.quantile_change]).T
+        table = [
+            [_short(name), *(f"{value:+.4f}" for value in row), f"{distance:.4f}"]
+            for name, row, distance in zip(shown.names, cells, shown.distance, strict=True)
+        ]
+        widths = [max(map(len, column)) for column in zip(heads, *table, strict=True)]
+        lines = [
+            f"{self.n_select:,} of {self.n_rows:,} rows: changes in standard deviations of the "
+            "column; distance of the distributions, 0 to 1",
+            *(_aligned(row, widths) for row in [heads, *table]),
+            f"change of mean: at most {np.abs(self.mean_change).max():.4f}; a random subset would "
+            f"be +-{self.random_change:.4f}",
+        ]
+        if shown.n_others:
+            lines.append(f"and {shown.n_others:,} more columns, which lost less")
+        return "\n".join(lines)
+
+    def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Divide by the spread; a constant column that stays what it is has not changed."""
+        still = change == 0
+        with np.errstate(divide="ignore"):
+            return np.where(still, 0.0, change / np.where(still, 1.0, self.sd_before))
+
+
+def _short(name: str, width: int = 24) -> str:
+    return name if len(name) <= width else f"{name[: width - 3]}..."
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    first, *rest = zip(row, widths, strict=True)
+    return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{width}}" for cell, width in rest)])
+
+
+def column_losses(
+    values: NDArray[np.floating],
+    indices: ArrayLike,
+    weights: ArrayLike | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+    names: Sequence[str] | None = None,
+    quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+) -> Losses:
+    """Compare the columns of a table with those of chosen rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d)
+        The table; it may be memory-mapped, and is read a few columns at a time.
+    indices : array-like of int
+        The chosen rows; a row may come twice.
+    weights : array-like, optional
+        Of the chosen rows, all alike by default. They are divided by their sum.
+    sample_weight : ndarray of shape (n,), optional
+        Of all rows, all alike by default.
+    names : sequence of str, optional
+        Of the columns; x0, x1, ... by default.
+    quantiles : sequence of float
+        Levels strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_losses(np.arange(5.0)[:, None], [0, 4]).sd_after
+    array([2.])
+    """
+    n, d = values.shape
+    chosen = np.asarray(indices, dtype=np.intp)
+    levels = np.asarray(quantiles, dtype=np.float64)
+    if not chosen.size:
+        raise ValueError("indices must hold at least one row, got none")
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"quantiles must lie strictly between 0 and 1, got {list(quantiles)}")
+    after = _share(np.ones(len(chosen)) if weights is None else weights, "weights")
+    before = None if sample_weight is None else _share(sample_weight, "sample_weight")
+    moments, distance = np.empty((4, d)), np.empty(d)
+    both = np.empty((2, len(levels), d))
+    for j, column in _columns(values):
+        picked = column[chosen]
+        moments[[0, 2], j] = _mean_and_spread(column, before)
+        moments[[1, 3], j] = _mean_and_spread(picked, after)
+        full, part = _Distribution(column, before), _Distribution(picked, after)
+        both[0, :, j], both[1, :, j] = full.quantiles(levels), part.quantiles(levels)
+        distance[j] = full.distance(part)
+    m = len(chosen)
+    # Without replacement more than n rows cannot be drawn; then, and with weights, with it.
+    left = (n - m) / (n - 1) if before is None and m <= n and n > 1 else 1.0
+    return Losses(
+        names=tuple(f"x{j}" for j in range(d)) if names is None else tuple(names),
+        n_rows=n,
+        n_select=m,
+        quantiles=tuple(levels.tolist()),
+        quantiles_before=both[0],
+        quantiles_after=both[1],
+        random_change=math.sqrt(left / m) if n > 1 else 0.0,
+        mean_before=moments[0],
+        mean_after=moments[1],
+        sd_before=moments[2],
+        sd_after=moments[3],
+        distance=distance,
+    )
+
+
+def _share(weights: ArrayLike, name: str) -> NDArray[np.float64]:
+    given = np.asarray(weights, dtype=np.float64)
+    total = given.sum()
+    if not 0 < total < np.inf:
+        raise ValueError(f"{name} must have a positive finite sum, got {total}")
+    return given / total
+
+
+def _columns(values: NDArray[np.floating]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Give float64 columns one by one, read from the table several at a time."""
+    n, d = values.shape
+    width = max(1, BLOCK_BYTES // (8 * n))
+    for start in range(0, d, width):
+        block = np.array(values[:, start : start + width].T, dtype=np.float64, order="C")
+        for k, column in enumerate(block):
+            yield start + k, column
+
+
+def _mean_and_spread(
+    column: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> tuple[float, float]:
+    # Differences from one value: a constant column has exactly that mean, and no spread.
+    base = column[0]
+    apart = column - base
+    shift = apart.mean() if weight is None else weight @ apart
+    apart -= shift
+    np.square(apart, out=apart)
+    square = apart.mean() if weight is None else weight @ apart
+    return float(base + shift), math.sqrt(max(float(square), 0.0))
+
+
+class _Distribution:
+    """Sorted values and their distribution function; without weights no second array is made."""
+
+    def __init__(self, column: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None:
+        self.n = len(column)
+        self.cumulative: NDArray[np.float64] | None = None
+        if weight is None:
+            self.values = np.sort(column)
+            return
+        order = np.argsort(column)
+        self.values = column[order]
+        self.cumulative = np.concatenate([[0.0], np.cumsum(weight[order])])
+
+    def below(self, counts: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Weight of that many smallest values."""
+        return counts / self.n if self.cumulative is None else self.cumulative[counts]
+
+    def quantiles(self, levels: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.cumulative is None:
+            reach = np.ceil((levels - LEVEL_TOL) * self.n).astype(np.intp) - 1
+            beyond = np.floor((levels + LEVEL_TOL) * self.n).astype(np.intp)
+        else:
+            risen = np.maximum.accumulate(self.cumulative[1:])
+            reach = np.searchsorted(risen, levels - LEVEL_TOL, side="left")
+            beyond = np.searchsorted(risen, levels + LEVEL_TOL, side="right")
+        last = self.n - 1
+        low, high = self.values[reach.clip(0, last)], self.values[beyond.clip(0, last)]
+        return low + (high - low) / 2
+
+    def distance(self, part: "_Distribution") -> float:
+        """Largest difference of the two functions: at, or just below, a value of ``part``."""
+        found = 0.0
+        for side in ("left", "right"):
+            mine = self.below(np.searchsorted(self.values, part.values, side=side))
+            theirs = part.below(np.searchsorted(part.values, part.values, side=side))
+            found = max(found, float(np.abs(mine - theirs).max()))
+        return found
