@@ -1,0 +1,180 @@
+r"""Sums of kernel values over all pairs, compiled, in bounded memory.
+
+.. math:: \sigma_i = \sum_j p_j f(|x_i - x_j|^2)
+
+Every unordered pair is visited once and counts for both rows. Columns in plenty go through a
+matrix product, :math:`|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b`, where that loses no digits; else
+differences are taken column by column.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.kernel import _pairs_jit as _jit
+from herder.kernel._lanes import LANES, Progress, Span, run_lanes
+
+__all__ = ["SHAPES", "cross_sums", "pair_sums"]
+
+#: Compiled functions of the squared distance.
+SHAPES = {
+    "gaussian": _jit.GAUSSIAN,
+    "matern32": _jit.MATERN32,
+    "matern52": _jit.MATERN52,
+    "laplace": _jit.LAPLACE,
+    "inverse-multiquadric": _jit.INVERSE_MULTIQUADRIC,
+    "energy": _jit.DISTANCE,
+}
+
+#: From this many columns on, a matrix product is faster than differences.
+PRODUCT_COLUMNS = 9
+#: Shapes that do not take a root of the squared distance: near zero a root would magnify the
+#: digits lost in the product.
+PRODUCT_SHAPES = (_jit.GAUSSIAN, _jit.INVERSE_MULTIQUADRIC)
+#: Largest squared norm for products in single and double precision: beyond it the squared
+#: distances would be wrong by more than about 4e-6 (single) or 1e-10 (double).
+PRODUCT_NORMS = {np.dtype(np.float32): 16.0, np.dtype(np.float64): 2.0**18}
+
+#: Rows and columns of a product's tile: it fits the second cache.
+TILE_ROWS, TILE_COLUMNS = 128, 1024
+#: Columns of one unit of work, between which progress is told and Ctrl-C heard.
+UNIT = 8192
+
+
+def pair_sums(
+    points: NDArray[Any],
+    weights: NDArray[np.float64],
+    shape: int,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Sum of weighted kernel values of every row to all *other* rows.
+
+    Parameters
+    ----------
+    points : array of shape (d, n)
+        Coordinates divided by the bandwidth, float32 or float64, near the origin.
+    weights : array of shape (n,)
+        Weights of the rows.
+    shape : int
+        A value of `SHAPES`.
+    n_jobs : int, optional
+        Threads; the result is the same for any number.
+    progress : callable, optional
+        Told the share done.
+    """
+    n = points.shape[1]
+    padded = _pad(points)
+    mass = np.zeros(padded.shape[1], points.dtype)
+    mass[:n] = weights
+    sums = np.zeros((LANES, len(mass)))
+    norms = _norms(padded)
+    if (
+        len(points) >= PRODUCT_COLUMNS
+        and shape in PRODUCT_SHAPES
+        and norms.max() <= PRODUCT_NORMS[points.dtype]
+    ):
+        work, units = _product_work(padded, norms, mass, shape, sums), _spans(len(mass), TILE_ROWS)
+        _run_products(work, _by_lane(units), n_jobs, progress)
+        return sums.sum(axis=0)[:n] - mass[:n].astype(np.float64) * _at_zero(shape)
+
+    def work_direct(lane: int, unit: Span) -> None:
+        _jit.lane_sums(padded, mass, shape, lane, LANES, *unit, sums[lane])
+
+    units = _spans(len(mass), UNIT)
+    run_lanes(work_direct, LANES, units, n_jobs=n_jobs, progress=progress, note="kernel mean")
+    total = sums.sum(axis=0)
+    _jit.block_sums(padded, mass, shape, total)
+    return total[:n]
+
+
+def cross_sums(
+    points: NDArray[Any],
+    others: NDArray[Any],
+    weights: NDArray[np.float64],
+    shape: int,
+    *,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Sum of weighted kernel values of every column of ``points`` to all of ``others``."""
+    n = points.shape[1]
+    padded = _pad(points)
+    sums = np.zeros(padded.shape[1])
+    # add_tile reads four weights for the rows, which count for nothing here.
+    mass = np.zeros(max(4, len(weights)), points.dtype)
+    mass[: len(weights)] = weights
+    spans = _spans(padded.shape[1], 256)
+
+    def work(lane: int, unit: Span) -> None:
+        for start, stop in spans[lane::LANES]:
+            _jit.cross_sums(padded, others, mass, shape, start, stop, sums)
+
+    run_lanes(work, LANES, [(0, 1)], n_jobs=n_jobs)
+    return sums[:n]
+
+
+def _product_work(
+    points: NDArray[Any],
+    norms: NDArray[Any],
+    weights: NDArray[Any],
+    shape: int,
+    sums: NDArray[np.float64],
+) -> Callable[[int, Span], None]:
+    def work(lane: int, unit: Span) -> None:
+        start, stop = unit
+        rows = np.ascontiguousarray(points[:, start:stop].T)
+        edges = [start, *range(stop, points.shape[1], TILE_COLUMNS), points.shape[1]]
+        for low, high in zip(edges[:-1], edges[1:], strict=True):
+            if low < high:
+                inner = rows @ points[:, low:high]
+                _jit.gram_tile_sums(inner, norms, weights, shape, start, low, sums[lane])
+
+    return work
+
+
+def _run_products(
+    work: Callable[[int, Span], None],
+    units: list[list[Span]],
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> None:
+    from threadpoolctl import threadpool_limits
+
+    def lane_work(lane: int, turn: Span) -> None:
+        if turn[0] < len(units[lane]):
+            work(lane, units[lane][turn[0]])
+
+    turns = [(turn, turn + 1) for turn in range(max(len(lane) for lane in units))]
+    # Threads of the linear algebra within our own would only wait for one another.
+    with threadpool_limits(1, "blas"):
+        run_lanes(
+            lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean"
+        )
+
+
+def _by_lane(units: list[Span]) -> list[list[Span]]:
+    """Deal the row blocks out in turn: early ones have more columns to their right."""
+    return [units[lane::LANES] for lane in range(LANES)]
+
+
+def _spans(stop: int, step: int) -> list[Span]:
+    return [(low, min(low + step, stop)) for low in range(0, stop, step)]
+
+
+def _pad(points: NDArray[Any]) -> NDArray[Any]:
+    """Rows up to a multiple of four; those added get no weight."""
+    return np.pad(points, ((0, 0), (0, -points.shape[1] % 4)))
+
+
+def _norms(points: NDArray[Any]) -> NDArray[Any]:
+    total = np.zeros(points.shape[1])
+    for coordinate in points:
+        total += np.square(coordinate, dtype=np.float64)
+    return total.astype(points.dtype)
+
+
+def _at_zero(shape: int) -> float:
+    return 0.0 if shape == _jit.DISTANCE else 1.0

@@ -1,0 +1,288 @@
+"""Rows to choose from, under one kernel: means, columns and Gram matrices in bounded memory.
+
+Up to `SMALL_ROWS` rows, and for kernels of the user's own, everything is NumPy: nothing is
+compiled. Above, the built-in kernels run in compiled loops. Both give the same numbers to
+rounding, in double precision; single precision is used only to *choose*, where the coordinates
+allow it, and never for a number that is reported.
+"""
+
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.kernel._lanes import Progress
+from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred, diagonal_of
+
+__all__ = [
+    "SMALL_ROWS",
+    "ArrayCandidates",
+    "Candidates",
+    "PairCandidates",
+    "Precision",
+    "SteinCandidates",
+    "candidates_of",
+]
+
+#: Below this many rows NumPy is quick enough, and the first call waits for no compiler.
+SMALL_ROWS = 3000
+
+#: Kernel values held at a time by the NumPy loops: 16 MB.
+BLOCK_VALUES = 2**21
+
+#: Farthest coordinate, in bandwidths, for single precision: rounding then moves a row by less
+#: than 4e-6 of the bandwidth.
+SINGLE_REACH = 64.0
+
+Precision: TypeAlias = Literal["single", "double"]
+
+
+class Candidates(Protocol):
+    """What the choosing algorithms need to know about the rows."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """``k(x_i, x_i)``."""
+        ...
+
+    def mean(
+        self,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        precision: Precision = "double",
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """``sum_j p_j k(x_i, x_j)`` of every row; p is uniform by default."""
+        ...
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """``k(x_j, x_i)`` of every row i, in double precision."""
+        ...
+
+    def gram(
+        self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float64]:
+        """Gram matrix of some rows with others, or with themselves."""
+        ...
+
+    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Coordinates of some rows, divided by the bandwidth."""
+        ...
+
+
+class ArrayCandidates:
+    """Any kernel, in NumPy.
+
+    Parameters
+    ----------
+    values : array of shape (n, d)
+        The rows.
+    kernel : callable
+        ``kernel(A, B)`` returns the Gram matrix of two tables of rows.
+    """
+
+    def __init__(self, values: NDArray[Any], kernel: Kernel) -> None:
+        self.values = values
+        self.kernel = kernel
+        self.n_rows = len(values)
+        self.diagonal = diagonal_of(kernel, values)
+
+    def mean(
+        self,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        precision: Precision = "double",
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Kernel mean at every row, in blocks; always in double precision."""
+        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+        total = np.empty(self.n_rows)
+        step = max(1, BLOCK_VALUES // self.n_rows)
+        for low in range(0, self.n_rows, step):
+            total[low : low + step] = self.kernel(self.values[low : low + step], self.values) @ p
+            if progress is not None:
+                progress(min(1.0, (low + step) / self.n_rows), "kernel mean")
+        return total
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Kernel values of row j to every row."""
+        return np.asarray(self.kernel(self.values[j : j + 1], self.values)[0], np.float64)
+
+    def gram(
+        self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float64]:
+        """Gram matrix of some rows."""
+        right = rows if others is None else others
+        return np.asarray(self.kernel(self.values[rows], self.values[right]), np.float64)
+
+    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Coordinates of some rows, divided by the bandwidth where the kernel has one."""
+        coordinates = np.asarray(self.values[rows], np.float64)
+        if isinstance(self.kernel, Stein):
+            coordinates = coordinates[:, : coordinates.shape[1] // 2]
+        return coordinates / getattr(self.kernel, "bandwidth", 1.0)
+
+
+class PairCandidates:
+    """Radial kernels and the energy kernel, in compiled loops.
+
+    Parameters
+    ----------
+    values : array of shape (n, d)
+        The rows; they are not kept, only their coordinates divided by the bandwidth.
+    kernel : Radial or Energy
+        A built-in kernel.
+    n_jobs : int, optional
+        Threads of the kernel mean.
+    """
+
+    def __init__(
+        self, values: NDArray[Any], kernel: Radial | Energy, *, n_jobs: int | None = None
+    ) -> None:
+        from herder.kernel._sums import SHAPES
+
+        self.kernel = kernel
+        self.n_rows = len(values)
+        self.n_jobs = n_jobs
+        self.code = SHAPES[kernel.shape]
+        # float32 rows stay so: their coordinates are exact to single precision at best.
+        double = values.dtype != np.float32
+        self.points = _coordinates(values, kernel.bandwidth, np.float64 if double else np.float32)
+        self.reach = float(max(-self.points.min(), self.points.max()))
+        self.diagonal = np.ones(self.n_rows)
+        self._radii = np.zeros(self.n_rows)
+        if isinstance(kernel, Energy):
+            self.diagonal = kernel.diagonal(values)
+            self._radii = self.diagonal / 2
+
+    @cached_property
+    def doubles(self) -> NDArray[np.float64]:
+        """Coordinates of shape (d, n) in double precision."""
+        return self.points.astype(np.float64, copy=False)
+
+    @cached_property
+    def chooser(self) -> NDArray[Any]:
+        """Coordinates to choose by: in single precision where that is enough."""
+        if self.reach > SINGLE_REACH:
+            return self.doubles
+        return self.points.astype(np.float32, copy=False)
+
+    def choosing_terms(
+        self, target: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Target, half the diagonal, and the sign of the compiled values, for choosing.
+
+        In a greedy step or an exchange the radii of an energy kernel cancel: it may be taken for
+        minus the distance, with a zero diagonal.
+        """
+        if isinstance(self.kernel, Energy):
+            return target - self._radii, np.zeros(self.n_rows), -1.0
+        return target, self.diagonal / 2, 1.0
+
+    def mean(
+        self,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        precision: Precision = "double",
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Kernel mean at every row."""
+        from herder.kernel._sums import pair_sums
+
+        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+        points = self.chooser if precision == "single" else self.doubles
+        # Weights near one keep single precision away from its smallest numbers.
+        scale = float(self.n_rows)
+        sums = pair_sums(points, p * scale, self.code, n_jobs=self.n_jobs, progress=progress)
+        sums /= scale
+        if isinstance(self.kernel, Energy):
+            return self._radii * p.sum() + p @ self._radii - sums
+        return sums + p
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Kernel values of row j to every row."""
+        from herder.kernel import _pairs_jit as _jit
+
+        out = np.empty(self.n_rows)
+        _jit.column(self.doubles, j, self.code, out)
+        if isinstance(self.kernel, Energy):
+            return self._radii + self._radii[j] - out
+        return out
+
+    def gram(
+        self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float64]:
+        """Gram matrix of some rows."""
+        right = rows if others is None else others
+        kernel = type(self.kernel)(1.0)
+        gram = kernel(self.scaled(rows), self.scaled(right))
+        if isinstance(self.kernel, Energy):
+            # The unit kernel took the origin for its centre.
+            own = kernel.diagonal(self.scaled(rows)) / 2
+            other = kernel.diagonal(self.scaled(right)) / 2
+            gram += (self._radii[rows] - own)[:, None]
+            gram += self._radii[right] - other
+        return gram
+
+    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Coordinates of some rows, divided by the bandwidth."""
+        return self.points[:, rows].T.astype(np.float64)
+
+
+class SteinCandidates(ArrayCandidates):
+    """The Stein kernel with its columns in compiled loops.
+
+    Parameters
+    ----------
+    values : array of shape (n, 2 d)
+        Rows ``[x, score(x)]``.
+    kernel : Stein
+        The kernel.
+    """
+
+    def __init__(self, values: NDArray[Any], kernel: Stein) -> None:
+        super().__init__(values, kernel)
+        half = values.shape[1] // 2
+        self.points = _coordinates(values[:, :half], kernel.bandwidth, np.float64)
+        scores = np.asarray(values[:, half:], np.float64) * kernel.bandwidth
+        self.scores = np.ascontiguousarray(scores.T)
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Kernel values of row j to every row."""
+        from herder.kernel import _stein_jit as _jit
+
+        out = np.empty(self.n_rows)
+        _jit.column(self.points, self.scores, j, out)
+        return out
+
+
+def candidates_of(
+    values: NDArray[Any], kernel: Kernel, *, n_jobs: int | None = None
+) -> ArrayCandidates | PairCandidates | SteinCandidates:
+    """Rows under a kernel: compiled where that pays, else NumPy."""
+    if isinstance(kernel, Energy):
+        kernel = centred(kernel, values.mean(axis=0, dtype=np.float64))
+    if len(values) > SMALL_ROWS:
+        if isinstance(kernel, Radial | Energy):
+            return PairCandidates(values, kernel, n_jobs=n_jobs)
+        if isinstance(kernel, Stein):
+            return SteinCandidates(values, kernel)
+    return ArrayCandidates(values, kernel)
+
+
+def _coordinates(values: NDArray[Any], bandwidth: Any, dtype: Any) -> NDArray[Any]:
+    """``(values - mean) / bandwidth`` of shape (d, n), a block of rows at a time."""
+    n, d = values.shape
+    centre = values.mean(axis=0, dtype=np.float64)
+    points = np.empty((d, n), dtype)
+    step = max(1, BLOCK_VALUES // (2 * d))
+    for low in range(0, n, step):
+        block = (values[low : low + step] - centre) / bandwidth
+        points[:, low : low + step] = block.T
+    return points

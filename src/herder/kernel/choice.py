@@ -1,0 +1,218 @@
+r"""Choose m rows by hand of the MMD: greedily, then by exchange.
+
+For m rows s with equal weights and a target mean t, up to a constant,
+
+.. math:: \mathrm{MMD}^2 = \tfrac{1}{m^2} \sum_{s, s'} k(s, s') - \tfrac2m \sum_s t(s).
+
+*Greedy*: with T rows chosen, the best next one maximises
+:math:`t(x) - \frac{1}{T+1} [\sum_s k(x, s) + \tfrac12 k(x, x)]`. Where k(x, x) is the same for
+all rows this is herding (equation 4.20 of [chen2014]_); where it is not, the last term is what
+makes the step greedy. *Exchange*: take one chosen row out, put the best one in,
+:math:`\arg\max_x t(x) - \frac1m [\sum_{s \ne \mathrm{out}} k(x, s) + \tfrac12 k(x, x)]`,
+for each in turn, until nothing changes: the MMD falls with every exchange.
+
+A greedy sequence is nested: its first T rows are the choice of size T. An exchanged set is not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.kernel._lanes import Progress
+from herder.kernel.candidates import Candidates, PairCandidates
+
+__all__ = ["DOUBLE_TIES", "SINGLE_TIES", "Rules", "choose", "pick_first"]
+
+#: Scores this close, relative to the largest k(x, x), tie, and the lowest index wins: far above
+#: the rounding of double and of single precision, so that rounding never decides.
+DOUBLE_TIES, SINGLE_TIES = 1e-9, 1e-7
+
+#: Positions tried between two reports of progress.
+STRIDE = 64
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a choice must keep to.
+
+    Parameters
+    ----------
+    unique : bool
+        No row twice.
+    include : array of int
+        Rows that are in whatever happens, first in the order.
+    exclude : array of int
+        Rows that stay out.
+    sweeps : int
+        Exchange sweeps at most; 0 keeps the greedy order.
+    """
+
+    unique: bool
+    include: NDArray[np.intp]
+    exclude: NDArray[np.intp]
+    sweeps: int
+
+
+def choose(
+    candidates: Candidates,
+    target: NDArray[np.float64],
+    n_select: int,
+    rules: Rules,
+    *,
+    progress: Progress | None = None,
+) -> NDArray[np.intp]:
+    """Choose rows whose mean is near the target."""
+    chosen = np.zeros(n_select, dtype=np.intp)
+    n_in = len(rules.include)
+    chosen[:n_in] = rules.include
+    allowed = target.copy()
+    allowed[rules.exclude] = -np.inf
+    if isinstance(candidates, PairCandidates):
+        chooser: _Compiled | _Plain = _Compiled(candidates, allowed, chosen, rules.unique)
+    else:
+        chooser = _Plain(candidates, allowed, chosen, rules.unique)
+    report = _Report(progress, n_select)
+    for start in range(n_in, n_select, STRIDE):
+        stop = min(start + STRIDE, n_select)
+        chooser.pick(start, stop)
+        report.tell(stop, "herding")
+    for sweep in range(rules.sweeps):
+        changed = 0
+        for start in range(n_in, n_select, STRIDE):
+            stop = min(start + STRIDE, n_select)
+            changed += chooser.exchange(start, stop)
+            report.tell(stop, f"exchange, sweep {sweep + 1}")
+        if not changed:
+            break
+    return chosen
+
+
+def pick_first(scores: NDArray[np.float64], tie_tol: float) -> int:
+    """Lowest index within the tolerance of the highest score."""
+    return int(np.argmax(scores >= scores.max() - tie_tol))
+
+
+class _Plain:
+    """The steps in NumPy, for any candidates: what the compiled ones retrace."""
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        target: NDArray[np.float64],
+        chosen: NDArray[np.intp],
+        unique: bool,
+    ) -> None:
+        self.candidates, self.target, self.chosen, self.unique = candidates, target, chosen, unique
+        self.half = candidates.diagonal / 2
+        self.covered = np.zeros(candidates.n_rows)
+        self.tie_tol = DOUBLE_TIES * max(float(np.abs(candidates.diagonal).max()), 1e-300)
+        self._n_covered = 0
+
+    def pick(self, start: int, stop: int) -> None:
+        self._cover(start)
+        for t in range(start, stop):
+            scores = self.target - (self.covered + self.half) / (t + 1)
+            if self.unique:
+                scores[self.chosen[:t]] = -np.inf
+            self.chosen[t] = pick_first(scores, self.tie_tol)
+            self._cover(t + 1)
+
+    def exchange(self, start: int, stop: int) -> int:
+        m = len(self.chosen)
+        self._cover(m)
+        base = self.target - self.half / m
+        changed = 0
+        for t in range(start, stop):
+            old = self.chosen[t]
+            self.covered -= self.candidates.column(int(old))
+            scores = base - self.covered / m
+            stay = scores[old]
+            if self.unique:
+                scores[np.delete(self.chosen, t)] = -np.inf
+            top = scores.max()
+            if stay < top - 0.1 * self.tie_tol:
+                self.chosen[t] = pick_first(scores, min(self.tie_tol, 0.5 * (top - stay)))
+                changed += 1
+            self.covered += self.candidates.column(int(self.chosen[t]))
+        return changed
+
+    def _cover(self, stop: int) -> None:
+        """Rows are covered in the order of their choice."""
+        while self._n_covered < stop:
+            self.covered += self.candidates.column(int(self.chosen[self._n_covered]))
+            self._n_covered += 1
+
+
+class _Compiled:
+    """The same steps in compiled loops."""
+
+    def __init__(
+        self,
+        candidates: PairCandidates,
+        target: NDArray[np.float64],
+        chosen: NDArray[np.intp],
+        unique: bool,
+    ) -> None:
+        self.points, self.code = candidates.chooser, candidates.code
+        self.target, self.half, self.sign = candidates.choosing_terms(target)
+        self.chosen, self.unique = chosen, unique
+        self.covered = np.zeros(candidates.n_rows)
+        ties = SINGLE_TIES if self.points.dtype == np.float32 else DOUBLE_TIES
+        self.tie_tol = ties * max(float(candidates.diagonal.max()), 1e-300)
+        self._n_covered = 0
+
+    def pick(self, start: int, stop: int) -> None:
+        from herder.kernel import _pairs_jit as _jit
+
+        self._cover(start)
+        _jit.pick_greedily(
+            self.points,
+            self.code,
+            self.sign,
+            self.target,
+            self.half,
+            self.covered,
+            self.chosen,
+            start,
+            stop,
+            self.unique,
+            self.tie_tol,
+        )
+        self._n_covered = stop
+
+    def exchange(self, start: int, stop: int) -> int:
+        from herder.kernel import _pairs_jit as _jit
+
+        m = len(self.chosen)
+        self._cover(m)
+        return _jit.exchange(
+            self.points,
+            self.code,
+            self.sign,
+            self.target - self.half / m,
+            self.covered,
+            self.chosen,
+            start,
+            stop,
+            self.unique,
+            self.tie_tol,
+        )
+
+    def _cover(self, stop: int) -> None:
+        from herder.kernel import _pairs_jit as _jit
+
+        values = np.empty(len(self.covered))
+        while self._n_covered < stop:
+            _jit.column(self.points, self.chosen[self._n_covered], self.code, values)
+            self.covered += self.sign * values
+            self._n_covered += 1
+
+
+class _Report:
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total = progress, total
+
+    def tell(self, done: int, note: str) -> None:
+        if self.progress is not None:
+            self.progress(done / self.total, note)
