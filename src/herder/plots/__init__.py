@@ -7,11 +7,16 @@ from herder.plots.moments import (
     plot_moment_error,
     plot_weight_norm,
 )
+from herder.plots.thinning import plot_density, plot_marginals, plot_mmd_path, plot_picks
 
 __all__ = [
     "plot_agreement",
     "plot_count_distribution",
+    "plot_density",
+    "plot_marginals",
+    "plot_mmd_path",
     "plot_moment_error",
+    "plot_picks",
     "plot_tipi",
     "plot_weight_norm",
 ]

@@ -19,9 +19,9 @@ STATES = ("#99d8cf", "#fcd9a0", "#d3c3f7", "#f5b5c4", "#bcd7f5", "#d5e3a3")
 
 
 def new_figure(
-    n_axes: int = 1, *, width: float = 5.4, height: float = 3.5
+    n_axes: int = 1, *, width: float = 5.4, height: float = 3.5, n_rows: int = 1
 ) -> "tuple[Figure, Any]":
-    """Give a figure and its axes, side by side; one Axes when ``n_axes`` is 1."""
+    """Give a figure and its axes, side by side, or in rows of that many; one Axes if only one."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -29,8 +29,8 @@ def new_figure(
             "pictures need matplotlib, which is not installed: pip install 'herder[report]'"
         ) from None
     figure = Figure(figsize=(width * n_axes, height), layout="constrained")
-    axes = figure.subplots(1, n_axes)
-    for ax in [axes] if n_axes == 1 else axes:
+    axes = figure.subplots(n_rows, n_axes)
+    for ax in figure.axes:
         tidy(ax)
     return figure, axes
 

@@ -1,0 +1,298 @@
+r"""Pictures of a thinned sample: where the chosen rows lie, marginals, the fall of the MMD.
+
+Rows are shown in their first two principal components, those of the columns divided by their
+standard deviations: the directions are the leading right singular vectors of the standardised
+table. The root mean square MMD of a random subset of T of n rows falls like
+:math:`\sqrt{(1/T) (n - T) / (n - 1)}`, herding at best like :math:`1 / T`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder.plots._style import GREY, INK, SERIES, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_density", "plot_marginals", "plot_mmd_path", "plot_picks"]
+
+#: Rows that are drawn, and rows that the principal components are found from, at most: every
+#: k-th row is taken. More dots only darken the picture.
+MAX_DOTS, MAX_ROWS = 8000, 5000
+
+#: Columns whose marginals are drawn, at most.
+MAX_COLUMNS = 9
+
+#: Bins of a histogram, and the share of rows beyond its first and its last bin's edge.
+N_BINS, TAIL = 24, 0.002
+
+#: Cells of one block of rows.
+BLOCK_CELLS = 2**20
+
+#: Points on either axis of a density picture.
+GRID = 120
+
+PALE = "#cbd2d9"
+
+
+def plot_picks(
+    X: ArrayLike,
+    picks: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> "Figure":
+    """Draw chosen rows over all rows, in two principal components, with both histograms.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The sample; it may be memory-mapped.
+    picks : array-like of int
+        Chosen rows; a Thinning will do.
+    weights : array-like, optional
+        Of the chosen rows; the area of a dot follows its size.
+    sample_weight : array-like of shape (n,), optional
+        Of all rows, for the histograms.
+    names : sequence of str, optional
+        Of the columns, which are the axes when there are at most two.
+    """
+    values, chosen = np.asarray(X), np.asarray(picks, dtype=np.intp)
+    labels = [f"x{j}" for j in range(values.shape[1])] if names is None else list(names)
+    places, heads = _places(values, labels)
+    share = _shares(weights, len(chosen))
+    flat = places.shape[1] == 1
+    figure, ax = new_figure(width=6.0, height=2.4 if flat else 5.4)
+    seen = places[:: -(-len(places) // MAX_DOTS)]
+    ax.scatter(
+        seen[:, 0],
+        np.zeros(len(seen)) if flat else seen[:, 1],
+        s=4,
+        color=GREY,
+        alpha=0.35,
+        linewidths=0,
+        rasterized=True,
+        label=f"{len(places):,} rows",
+    )
+    ax.scatter(
+        places[chosen, 0],
+        np.zeros(len(chosen)) if flat else places[chosen, 1],
+        s=22 * np.abs(share) * len(chosen),
+        c=[SERIES[0] if positive else SERIES[3] for positive in share >= 0],
+        edgecolors="white",
+        linewidths=0.5,
+        label=f"{len(chosen):,} chosen",
+    )
+    ax.set_xlabel(heads[0])
+    ax.set_ylabel("" if flat else heads[1])
+    if flat:
+        ax.set_yticks([])
+    all_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    top = ax.inset_axes((0, 1.02, 1, 0.6 if flat else 0.16), sharex=ax)
+    _compare(top, places[:, 0], all_weight, places[chosen, 0], share, "vertical")
+    strips = [top]
+    if not flat:
+        side = ax.inset_axes((1.02, 0, 0.16, 1), sharey=ax)
+        _compare(side, places[:, 1], all_weight, places[chosen, 1], share, "horizontal")
+        strips.append(side)
+    for strip in strips:
+        strip.set_axis_off()
+    figure.legend(frameon=False, fontsize=9, loc="outside upper center", ncols=2, markerscale=1.6)
+    return figure
+
+
+def plot_marginals(
+    X: ArrayLike,
+    picks: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    columns: Sequence[int] | None = None,
+) -> "Figure":
+    """Draw the histograms of columns, of all rows and of the chosen ones.
+
+    Parameters
+    ----------
+    X, picks, weights, sample_weight, names
+        As for `plot_picks`.
+    columns : sequence of int, optional
+        Which columns; the first nine by default.
+    """
+    values, chosen = np.asarray(X), np.asarray(picks, dtype=np.intp)
+    d = values.shape[1]
+    shown = list(range(min(d, MAX_COLUMNS))) if columns is None else list(columns)
+    if not shown or not all(0 <= j < d for j in shown):
+        raise ValueError(f"columns must be some of 0 to {d - 1}, got {shown}")
+    all_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    share = _shares(weights, len(chosen))
+    width = min(len(shown), 3)
+    height = -(-len(shown) // width)
+    figure, axes = new_figure(width, width=3.1, height=2.1 * height, n_rows=height)
+    grid = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    for ax, j in zip(grid, shown, strict=False):
+        column = np.asarray(values[:, j], dtype=np.float64)
+        _compare(ax, column, all_weight, column[chosen], share, "vertical")
+        ax.set_xlabel(f"x{j}" if names is None else names[j], fontsize=9)
+        ax.set_yticks([])
+    for ax in grid[len(shown) :]:
+        ax.set_axis_off()
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside upper center", ncols=2)
+    return figure
+
+
+def plot_mmd_path(
+    sizes: ArrayLike,
+    mmd: ArrayLike,
+    random: ArrayLike,
+    *,
+    final: tuple[int, float] | None = None,
+) -> "Figure":
+    """Draw the MMD of the first T chosen rows against T, beside that of random subsets.
+
+    Parameters
+    ----------
+    sizes : array-like of int
+        Values of T.
+    mmd, random : array-like of float
+        MMD of the first T chosen rows, and root mean square MMD of T random rows. Either may be
+        empty.
+    final : tuple of int and float, optional
+        Size and MMD of the choice itself, marked by a dot.
+    """
+    t = np.asarray(sizes, dtype=float)
+    figure, ax = new_figure()
+    lines = (("random rows", random, SERIES[1], "s"), ("chosen rows", mmd, SERIES[0], "o"))
+    for label, values, colour, marker in lines:
+        line = np.asarray(values, dtype=float)
+        if not line.size:
+            continue
+        if line.shape != t.shape:
+            raise ValueError(f"mmd and random must have {len(t)} values, got {len(line)}")
+        held = line > 0  # zero has no place on a logarithmic axis
+        style: dict[str, Any] = {"marker": marker, "markersize": 3.5, "linewidth": 1.4}
+        ax.plot(t[held], line[held], color=colour, label=label, **style)
+        if label == "chosen rows" and held.any():
+            guide = line[held][0] * t[held][0] / t
+            ax.plot(t, guide, color=GREY, linestyle="--", linewidth=1.2, label="1/T")
+    if final is not None and final[1] > 0:
+        ax.scatter([final[0]], [final[1]], s=46, color=SERIES[3], zorder=4, label="the choice")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("rows, T")
+    ax.set_ylabel("MMD to all rows")
+    ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def plot_density(
+    density: Callable[[NDArray[np.float64]], ArrayLike],
+    points: ArrayLike,
+    *,
+    others: ArrayLike | None = None,
+    labels: tuple[str, str] = ("herded", "i.i.d."),
+    levels: int = 8,
+) -> "Figure":
+    """Draw the contours of a density in the plane, herded points, and others to compare.
+
+    Parameters
+    ----------
+    density : callable
+        Takes points of shape (n, 2), gives n values.
+    points : array-like of shape (m, 2)
+        Herded points, drawn as squares.
+    others : array-like of shape (k, 2), optional
+        Independent draws, drawn as circles.
+    labels : tuple of two str
+        Names of the two.
+    levels : int, default 8
+        Contours.
+    """
+    herded = np.asarray(points, dtype=np.float64)
+    drawn = np.empty((0, 2)) if others is None else np.asarray(others, dtype=np.float64)
+    for name, given in (("points", herded), ("others", drawn)):
+        if given.ndim != 2 or given.shape[1] != 2:
+            raise ValueError(f"{name} must be of shape (n, 2), got {given.shape}")
+    everything = np.concatenate([herded, drawn])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    margin = 0.15 * np.maximum(high - low, 1e-9)
+    x, y = np.linspace(low - margin, high + margin, GRID).T
+    plane = np.stack(np.meshgrid(x, y), axis=-1)
+    heights = np.asarray(density(plane.reshape(-1, 2)), dtype=np.float64).reshape(GRID, GRID)
+    figure, ax = new_figure(width=5.6, height=4.8)
+    ax.grid(visible=False)
+    ax.contour(x, y, heights, levels=levels, colors=GREY, linewidths=0.8)
+    edge: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6, "zorder": 3}
+    if len(drawn):
+        ax.scatter(*drawn.T, s=34, marker="o", color=SERIES[2], label=labels[1], **edge)
+    ax.scatter(*herded.T, s=34, marker="s", color=SERIES[3], label=labels[0], **edge)
+    ax.legend(frameon=False, fontsize=9)
+    ax.tick_params(colors=INK)
+    return figure
+
+
+def _shares(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
+    given = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
+    return given / given.sum()
+
+
+def _places(
+    values: NDArray[Any], names: Sequence[str]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Give every row's place in the picture, (n, 1) or (n, 2), and the names of the axes."""
+    n, d = values.shape
+    if d <= 2:
+        return np.asarray(values, dtype=np.float64), tuple(names)
+    some = np.asarray(values[:: -(-n // MAX_ROWS)], dtype=np.float64)
+    centre, spread = some.mean(axis=0), some.std(axis=0)
+    spread[spread == 0] = 1.0
+    _, strengths, directions = np.linalg.svd((some - centre) / spread, full_matrices=False)
+    axes = np.zeros((2, d))
+    axes[: len(directions)] = directions[:2]
+    # A direction has no sign of its own: its largest entry is made positive.
+    axes *= np.sign(axes[[0, 1], np.abs(axes).argmax(axis=1)] + 1e-300)[:, None]
+    places = np.concatenate(
+        [((block - centre) / spread) @ axes.T for block in _blocks(values)], axis=0
+    )
+    parts = strengths**2 / max(float((strengths**2).sum()), 1e-300)
+    shares = [*parts[:2].tolist(), 0.0, 0.0]
+    heads = ("first", "second")
+    return places, tuple(
+        f"{head} principal component ({share:.0%})"
+        for head, share in zip(heads, shares, strict=False)
+    )
+
+
+def _blocks(values: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    size = max(1, BLOCK_CELLS // values.shape[1])
+    for start in range(0, len(values), size):
+        yield np.asarray(values[start : start + size], dtype=np.float64)
+
+
+def _compare(
+    ax: Any,
+    column: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    chosen: NDArray[np.float64],
+    share: NDArray[np.float64],
+    orientation: str,
+) -> None:
+    """Draw two histograms over the same bins; what lies beyond the ends goes into the end bins."""
+    tidy(ax)
+    ax.grid(visible=False)
+    low, high = np.quantile(column, [TAIL, 1 - TAIL])
+    if low == high:
+        low, high = column.min(), column.max()
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, N_BINS + 1)
+    whole, _ = np.histogram(column.clip(low, high), edges, weights=weight)
+    part, _ = np.histogram(chosen.clip(low, high), edges, weights=share)
+    style: dict[str, Any] = {"baseline": 0, "orientation": orientation}
+    ax.stairs(whole / whole.sum(), edges, fill=True, color=PALE, label="all rows", **style)
+    ax.stairs(part, edges, color=SERIES[0], linewidth=1.6, label="chosen rows", **style)
