@@ -1,0 +1,335 @@
+r"""The maximisation in herding of a density: climb from a start to a peak of the score.
+
+After T picks the score of equation 4.20 of [chen2014]_ is
+
+.. math:: f(x) = \mu(x) - \frac{1}{T+1} \sum_{t \le T} k(x, s_t).
+
+*A mixture of Gaussians with a Gaussian kernel* (`MixtureLandscape`) has its gradient g and Hessian
+A in closed form, at the price of about one more value each, so that Newton's method is used where
+the thesis speaks of gradient ascent. With :math:`A = V \Lambda V^\top` the step is
+:math:`V |\Lambda|^{-1} V^\top g`, which goes uphill whatever the signs of the eigenvalues, no
+longer than one bandwidth, and halved until the score has risen. At a saddle, where g is zero, it
+goes along the direction that bends upwards most. Near a peak the steps converge quadratically:
+picks are peaks to rounding, and do not depend on a stopping tolerance.
+
+*A function* (`FunctionLandscape`) is climbed by L-BFGS if its gradient is known and the kernel is
+smooth, and by the simplex of Nelder and Mead if not: no differences are taken, so that noise in
+the function is not amplified, but it is slow beyond about ten dimensions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder.kernel.functions import Bandwidth, Kernel, Radial
+from herder.kernel.mixture import GaussianMixture, as_floats
+
+__all__ = ["FunctionLandscape", "KernelMean", "MixtureLandscape", "Peak", "PointFunction"]
+
+#: One number, or one row, for each row.
+PointFunction: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+#: Newton steps at most. Five or six are usual; starts in a plain take longer.
+MAX_STEPS = 100
+
+#: Longest step, in bandwidths: beyond it the quadratic model of a Gaussian bump is no guide.
+MAX_LENGTH = 1.0
+
+#: A predicted gain below this part of the two sums that make the score is rounding.
+FLAT = 1e-14
+
+#: Steps shorter than this many bandwidths change nothing.
+SHORT = 1e-12
+
+#: Curvature below this part of the largest counts as none.
+LEAST_CURVATURE = 1e-8
+
+#: First step away from a saddle, in bandwidths.
+NUDGE = 0.1
+
+#: Picks that are summed together: they stay in the cache, and the inner products are too short
+#: for a BLAS library to split them among threads, which would make sums depend on their number.
+BLOCK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMean:
+    """The kernel mean of a density, given as a function.
+
+    Parameters
+    ----------
+    function : callable
+        Takes points (n, d), gives the mean of ``k(x, .)`` under the density at each, (n,).
+    gradient : callable, optional
+        Takes points (n, d), gives the gradient of ``function`` at each, (n, d). Without it each
+        maximisation is a simplex search: fine in a few dimensions, slow in many.
+    squared_norm : float, optional
+        Mean of ``function`` under the density. Without it errors are not known (NaN).
+    bounds : array-like of shape (d, 2), optional
+        Lowest and highest value of each coordinate; picks stay inside.
+    """
+
+    function: Callable[[NDArray[np.float64]], ArrayLike]
+    gradient: Callable[[NDArray[np.float64]], ArrayLike] | None = None
+    squared_norm: float | None = None
+    bounds: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("function", "gradient"):
+            given = getattr(self, name)
+            if not callable(given) and (name == "function" or given is not None):
+                raise TypeError(f"{name} must be callable, got {type(given).__name__}")
+        if self.squared_norm is not None and as_floats(self.squared_norm, "squared_norm").ndim:
+            raise ValueError(f"squared_norm must be a number, got {self.squared_norm!r}")
+        box = self.box
+        if box is not None and (
+            box.ndim != 2 or box.shape[1] != 2 or not len(box) or (box[:, 0] >= box[:, 1]).any()
+        ):
+            raise ValueError(
+                "bounds must be a pair (lowest, highest) for each coordinate, lowest first, "
+                f"got {self.bounds!r}"
+            )
+
+    @property
+    def box(self) -> NDArray[np.float64] | None:
+        """The bounds as an array."""
+        return None if self.bounds is None else as_floats(self.bounds, "bounds")
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of dimensions, if the bounds tell it."""
+        return None if self.box is None else len(self.box)
+
+    def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Call the function and check what it gives."""
+        return _checked(self.function(points), (len(points),), "function")
+
+    def slopes(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Call the gradient and check what it gives."""
+        if self.gradient is None:
+            raise TypeError("gradient must be callable, got None")
+        return _checked(self.gradient(points), points.shape, "gradient")
+
+
+def _checked(found: ArrayLike, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+    values = as_floats(found, f"values of the {name} of the target")
+    if values.shape != shape:
+        raise ValueError(
+            f"values of the {name} of the target must have the shape {shape} for {shape[0]} "
+            f"points, got the shape {values.shape}"
+        )
+    return values
+
+
+class Peak(NamedTuple):
+    """A pick: where it is, the kernel mean there, and the sum of k to all earlier picks."""
+
+    point: NDArray[np.float64]
+    mean: float
+    total: float
+
+
+class _View(NamedTuple):
+    """The score as seen from one place, in bandwidths."""
+
+    place: NDArray[np.float64]
+    mean: float
+    total: float
+    score: float
+    gradient: NDArray[np.float64]
+    hessian: NDArray[np.float64]
+
+
+class MixtureLandscape:
+    """Score of a mixture of Gaussians under a Gaussian kernel, with Newton's method.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture
+        The target.
+    length : ndarray of shape (d,)
+        Bandwidth of each dimension.
+    room : int
+        Picks there will be at most.
+    """
+
+    def __init__(self, mixture: GaussianMixture, length: NDArray[np.float64], room: int) -> None:
+        self._length = length
+        # In bandwidths, so that the kernel is exp(-r^2 / 2) and steps have no unit.
+        covariances = mixture.covariances / length[:, None] / length
+        scaled = GaussianMixture(mixture.means / length, covariances, mixture.weights)
+        self._scaled, self._bumps = scaled, scaled.kernel_bumps(1.0)
+        self._picks = np.empty((len(length), room))
+        self._n = 0
+
+    @property
+    def squared_norm(self) -> float:
+        """Squared norm of the kernel mean."""
+        return self._scaled.kernel_norm(1.0)
+
+    def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Kernel mean at each point."""
+        return self._bumps.value(points / self._length)
+
+    def add(self, point: NDArray[np.float64]) -> None:
+        """Let a pick repel those to come."""
+        self._picks[:, self._n] = point / self._length
+        self._n += 1
+
+    def climb(self, start: NDArray[np.float64]) -> Peak:
+        """Go uphill from ``start`` to a peak."""
+        here = self._look(start / self._length)
+        for _ in range(MAX_STEPS):
+            step = _newton_step(here)
+            gain = here.gradient @ step + 0.5 * step @ here.hessian @ step
+            if np.abs(step).max() <= SHORT or gain <= 0:
+                break
+            if gain <= FLAT * (here.mean + here.total / (self._n + 1)):
+                # Scores can no longer tell, but the gradient still can: take the step unseen.
+                here = self._look(here.place + step)
+                break
+            there = self._rise(here, step, float(gain))
+            if there is None:
+                break
+            here = there
+        return Peak(here.place * self._length, here.mean, here.total)
+
+    def _rise(self, here: _View, step: NDArray[np.float64], gain: float) -> _View | None:
+        """Halve the step until the score rises by a fair part of the predicted gain."""
+        part = 1.0
+        while part > SHORT:
+            there = self._look(here.place + part * step)
+            # A nudge from a saddle gains with the square of its length.
+            if there.score - here.score > 1e-4 * part * part * gain:
+                return there
+            part /= 2
+        return None
+
+    def _look(self, place: NDArray[np.float64]) -> _View:
+        mean, gradient, hessian = self._bumps.derivatives(place)
+        total = 0.0
+        pull, bend = np.zeros_like(gradient), np.zeros_like(hessian)
+        for first in range(0, self._n, BLOCK):
+            away = place[:, None] - self._picks[:, first : min(first + BLOCK, self._n)]
+            near = np.exp(-0.5 * np.einsum("it,it->t", away, away))
+            lean = away * near
+            total += float(near.sum())
+            pull += lean.sum(axis=1)
+            bend += np.vecdot(lean[:, None, :], away[None, :, :])
+        rate = 1 / (self._n + 1)
+        bend[np.diag_indices_from(bend)] -= total
+        return _View(
+            place, mean, total, mean - rate * total, gradient + rate * pull, hessian - rate * bend
+        )
+
+
+def _newton_step(here: _View) -> NDArray[np.float64]:
+    """Uphill step from the quadratic model, at most `MAX_LENGTH` long."""
+    curvature, axes = np.linalg.eigh(here.hessian)
+    size = np.abs(curvature)
+    largest = size.max()
+    if largest == 0:
+        return np.zeros_like(here.gradient)
+    along = here.gradient @ axes
+    step = axes @ (along / np.maximum(size, LEAST_CURVATURE * largest))
+    length = float(np.sqrt(step @ step))
+    if length < NUDGE * LEAST_CURVATURE and curvature[-1] > LEAST_CURVATURE * largest:
+        upwards = axes[:, -1]
+        return NUDGE * upwards * np.sign(upwards[np.abs(upwards).argmax()])
+    return step if length <= MAX_LENGTH else step * (MAX_LENGTH / length)
+
+
+class FunctionLandscape:
+    """Score of a target whose kernel mean is a function, with SciPy's optimisers.
+
+    Parameters
+    ----------
+    target : KernelMean
+        The target.
+    kernel : Kernel
+        The kernel that it is the mean of.
+    scale : ndarray of shape (d,)
+        Natural length of each dimension.
+    room : int
+        Picks there will be at most.
+    """
+
+    def __init__(
+        self, target: KernelMean, kernel: Kernel, scale: NDArray[np.float64], room: int
+    ) -> None:
+        self.squared_norm = np.nan if target.squared_norm is None else float(target.squared_norm)
+        self.mean = target.mean
+        self._target, self._kernel, self._scale = target, kernel, scale
+        self._slope: PointFunction | None = None
+        self._length: Bandwidth = 1.0
+        if target.gradient is not None and isinstance(kernel, Radial):
+            self._slope, self._length = _SLOPES.get(kernel.shape), kernel.bandwidth
+        self._box = None if target.box is None else target.box / scale[:, None]
+        self._picks = np.empty((room, len(scale)))
+        self._n = 0
+
+    def add(self, point: NDArray[np.float64]) -> None:
+        """Let a pick repel those to come."""
+        self._picks[self._n] = point
+        self._n += 1
+
+    def climb(self, start: NDArray[np.float64]) -> Peak:
+        """Go uphill from ``start`` to a peak."""
+        from scipy.optimize import minimize
+
+        first = self._peak(start)
+        size = abs(first.mean) + first.total / (self._n + 1) or 1.0
+        place, slope = start / self._scale, self._slope
+
+        def fall(z: NDArray[np.float64]) -> float:
+            return self._score(self._peak(z * self._scale)) / -size
+
+        if slope is None:
+            options = {"initial_simplex": self._simplex(place), "xatol": 1e-8, "fatol": FLAT}
+            method, jac = "Nelder-Mead", None
+        else:
+            options = {"ftol": FLAT, "gtol": 1e-10}
+            method, jac = "L-BFGS-B", lambda z: self._downhill(z * self._scale, slope) / size
+        found = minimize(fall, place, method=method, jac=jac, bounds=self._box, options=options)
+        last = self._peak(found.x * self._scale)
+        return last if self._score(last) > self._score(first) else first
+
+    def _score(self, peak: Peak) -> float:
+        return peak.mean - peak.total / (self._n + 1)
+
+    def _peak(self, point: NDArray[np.float64]) -> Peak:
+        near = self._kernel(point[None], self._picks[: self._n])
+        return Peak(point, float(self.mean(point[None])[0]), float(near.sum()))
+
+    def _downhill(self, point: NDArray[np.float64], slope: PointFunction) -> NDArray[np.float64]:
+        """Gradient of minus the score, by scaled coordinates."""
+        away = (point - self._picks[: self._n]) / self._length
+        slopes = slope(np.einsum("ti,ti->t", away, away))
+        pull = 2 * np.einsum("t,ti->i", slopes, away) / self._length
+        return (pull / (self._n + 1) - self._target.slopes(point[None])[0]) * self._scale
+
+    def _simplex(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Corners a quarter of a length from the start, inside the box."""
+        corners = np.vstack([place, place + 0.25 * np.eye(len(place))])
+        if self._box is not None:
+            for j, (low, high) in enumerate(self._box):
+                reach = min(0.25, 0.5 * (high - low))
+                corners[j + 1, j] = place[j] + (reach if place[j] + reach <= high else -reach)
+        return corners
+
+
+def _root_decay(q: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+    return np.exp(-np.sqrt(rate * q))
+
+
+#: Derivative of smooth radial kernels by the squared scaled distance. A kernel with a kink at
+#: zero is not among them: gradients mislead there.
+_SLOPES: dict[str, PointFunction] = {
+    "gaussian": lambda q: -0.5 * np.exp(-0.5 * q),
+    "matern32": lambda q: -1.5 * _root_decay(q, 3.0),
+    "matern52": lambda q: -5 / 6 * (1 + np.sqrt(5 * q)) * _root_decay(q, 5.0),
+    "inverse-multiquadric": lambda q: -0.5 * (1 + q) ** -1.5,
+}

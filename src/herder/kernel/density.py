@@ -1,0 +1,362 @@
+r"""Herding of a density in R^d: points that follow it, one after the other, without randomness.
+
+The points of [chen2014]_ (section 4.2.3.1, equation 4.20) are
+
+.. math:: s_{T+1} = \arg\max_x f_T(x), \qquad
+          f_T(x) = \mu(x) - \frac{1}{T+1} \sum_{t \le T} k(x, s_t), \qquad
+          \mu(x) = E_p k(x, \cdot),
+
+drawn to where the density is high and away from one another. What is left of the density,
+
+.. math:: E_T^2 = \Bigl\|\mu - \tfrac1T \sum_t k(s_t, \cdot)\Bigr\|^2
+          = \|\mu\|^2 - \tfrac2T \sum_t \mu(s_t) + \tfrac1{T^2} \sum_{tr} k(s_t, s_r),
+
+is known after every pick, and falls about like 1/T. That rate is proved where the feature space
+has finite dimension (proposition 4.8) and only observed for the Gaussian kernel.
+
+The maximisation starts at the best of some *auxiliary points* and goes uphill
+(`herder.kernel.ascent`). It may end at a peak that is not the highest; what counts for the rate is
+that it reaches the mean of the score under the density,
+:math:`E_p f_T = \|\mu\|^2 - \frac{1}{T+1} \sum_t \mu(s_t)` (the highest peak always does). Each
+pick is recorded against it.
+
+*Departures from the thesis.* It draws "a few auxiliary samples uniformly" and ascends the
+gradient. Here the auxiliary points are spread over the density by a fixed sequence, there are
+thousands of them, which cost next to nothing as their kernel sums are carried along, and the
+ascent is Newton's. More starts per pick did not lower the error in our measurements.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, SupportsIndex, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import positive_int
+from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
+from herder.kernel.bandwidth import median_distance
+from herder.kernel.functions import (
+    KERNELS,
+    Bandwidth,
+    Energy,
+    Gaussian,
+    Kernel,
+    Radial,
+    Stein,
+    diagonal_of,
+)
+from herder.kernel.mixture import GaussianMixture, as_bandwidth, as_floats, halton
+
+__all__ = ["DensityHerding", "herd_density"]
+
+#: Auxiliary points by default. From 1,000 on the error of the herd no longer depended on their
+#: number, in 2, 5 and 10 dimensions.
+N_AUXILIARY = 4000
+
+#: Points whose median distance is the default bandwidth of a mixture.
+N_MEDIAN = 1000
+
+#: Auxiliary points whose scores are this close, relative to the largest kernel mean, tie, and
+#: the first is the start: rounding never decides.
+TIE_TOL = 1e-9
+
+#: Reports of progress in one run, about.
+N_REPORTS = 100
+
+#: Names of kernels that a function may be the mean of: those with k(x, x) = 1, so that the
+#: score has a maximum.
+RADIAL = [name for name, kind in KERNELS.items() if issubclass(kind, Radial)]
+
+
+Density: TypeAlias = GaussianMixture | KernelMean
+
+
+@dataclass(frozen=True, eq=False)
+class DensityHerding:
+    """Points of a herded density, in order; the first n are the herd of size n.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The picks, those of an earlier run that was gone on from included. ``np.asarray`` of the
+        result gives them.
+    kernel : Kernel
+        The kernel with its bandwidth.
+    means : ndarray of shape (n,)
+        Kernel mean of the target at each pick.
+    sums : ndarray of shape (n,)
+        Sum of the kernel between each pick and all before it.
+    squared_norm : float
+        Squared norm of the kernel mean; NaN if it was not given.
+    auxiliary : ndarray of shape (m, d)
+        Where maximisations started.
+    auxiliary_sums : ndarray of shape (m,)
+        Sum of the kernel between each auxiliary point and all picks, to go on from.
+    """
+
+    points: NDArray[np.float64]
+    kernel: Kernel
+    means: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    squared_norm: float
+    auxiliary: NDArray[np.float64]
+    auxiliary_sums: NDArray[np.float64]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Score of each pick when it was picked: what equation 4.20 maximises."""
+        return self.means - self.sums / np.arange(1, len(self) + 1)
+
+    @property
+    def expected_values(self) -> NDArray[np.float64]:
+        """Mean under the target of the score that each pick maximised; NaN if unknown."""
+        before = np.cumsum(self.means) - self.means
+        return self.squared_norm - before / np.arange(1, len(self) + 1)
+
+    @property
+    def violations(self) -> NDArray[np.intp]:
+        """Picks that did not reach the mean score: the maximisation failed there.
+
+        None are found if the squared norm of the target is not known.
+        """
+        slack = TIE_TOL * float(self.means.max())
+        return np.flatnonzero(self.values < self.expected_values - slack)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """MMD between the target and the first T picks, T = 1 ... n; NaN if unknown."""
+        t = np.arange(1, len(self) + 1)
+        pairs = np.cumsum(2 * self.sums + diagonal_of(self.kernel, self.points))
+        squares = self.squared_norm - 2 * np.cumsum(self.means) / t + pairs / t / t
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    @property
+    def mmd(self) -> float:
+        """MMD between the target and all picks; NaN if the target's squared norm is unknown."""
+        return float(self.errors[-1])
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.points, dtype=dtype, copy=copy)
+
+
+def herd_density(
+    target: GaussianMixture | KernelMean | Callable[[NDArray[np.float64]], ArrayLike] | Any,
+    n_select: SupportsIndex,
+    *,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: Bandwidth | str | None = None,
+    auxiliary: ArrayLike | None = None,
+    resume: DensityHerding | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> DensityHerding:
+    """Herd ``n_select`` points that follow a density in R^d.
+
+    Parameters
+    ----------
+    target : GaussianMixture, fitted scikit-learn mixture of Gaussians, KernelMean or callable
+        The density. For mixtures all is in closed form; a callable is the kernel mean, as in
+        `KernelMean`.
+    n_select : int
+        Number of points, in addition to those of ``resume``.
+    kernel : str or Kernel, default "gaussian"
+        Mixtures have a closed form with the Gaussian kernel only. For a function, the kernel
+        that it is the mean of: a radial one by name or with its bandwidth, or a callable with
+        ``k(x, x) = 1`` for all x.
+    bandwidth : float or array of shape (d,), optional
+        Length of the kernel, for all coordinates or for each. For a mixture, by default the
+        median distance between 1,000 points of its `quasi_sample`; for a function it must be
+        given unless ``kernel`` carries it.
+    auxiliary : int or array-like of shape (m, d), optional
+        Points to start from, or how many to spread without randomness: over the density, the
+        means of its components first, if it is a mixture (4,000 by default); over the bounds
+        if it is a function with bounds. A function without bounds needs the points.
+    resume : DensityHerding, optional
+        Go on from an earlier result with the same target and kernel: n then m picks equal
+        n + m picks. Bandwidth and auxiliary points may be left out: they are those of that run.
+    progress : callable, optional
+        Called now and then with the fraction done and a note.
+
+    Examples
+    --------
+    >>> from herder import GaussianMixture, herd_density
+    >>> herding = herd_density(GaussianMixture([[-3.0], [3.0]], 1.0), 4, bandwidth=1.0)
+    >>> herding.points.round(2).ravel()
+    array([-3.  ,  3.  , -1.46,  1.46])
+    """
+    n_select = positive_int(n_select, "n_select")
+    density = _read_target(target)
+    known = _read_kernel(density, kernel, bandwidth, resume)
+    places = _read_auxiliary(density, auxiliary, resume)
+    room = n_select + (0 if resume is None else len(resume))
+    landscape = _landscape(density, known, places, room)
+    if resume is None:
+        none, zeros = np.empty(0), np.zeros(len(places))
+        norm = landscape.squared_norm
+        start = DensityHerding(places[:0], known, none, none, norm, places, zeros)
+    else:
+        start = resume
+        mean = landscape.mean(start.points[:1])[0]
+        if not np.isclose(mean, start.means[0], rtol=1e-6):
+            raise ValueError(
+                f"resume must come from the same target: the kernel mean at its first point was "
+                f"{start.means[0]:.6g}, got {mean:.6g}"
+            )
+    return _herd(landscape, start, n_select, progress)
+
+
+def _herd(
+    landscape: MixtureLandscape | FunctionLandscape,
+    start: DensityHerding,
+    n_select: int,
+    progress: Callable[[float, str], None] | None,
+) -> DensityHerding:
+    """Add picks to those there are."""
+    done, room = len(start), len(start) + n_select
+    points = np.empty((room, start.points.shape[1]))
+    means, sums = np.empty(room), np.empty(room)
+    points[:done], means[:done], sums[:done] = start.points, start.means, start.sums
+    for point in start.points:
+        landscape.add(point)
+    places, place_sums = start.auxiliary, start.auxiliary_sums.copy()
+    place_means = landscape.mean(places)
+    tie = TIE_TOL * float(np.abs(place_means).max())
+    stride = -(-n_select // N_REPORTS)
+    for t in range(done, room):
+        scores = place_means - place_sums / (t + 1)
+        best = int((scores >= scores.max() - tie).argmax())
+        points[t], means[t], sums[t] = landscape.climb(places[best])
+        landscape.add(points[t])
+        place_sums += start.kernel(points[t : t + 1], places)[0]
+        n_new = t + 1 - done
+        if progress is not None and (n_new % stride == 0 or n_new == n_select):
+            progress(n_new / n_select, f"{t + 1:,} points")
+    return replace(start, points=points, means=means, sums=sums, auxiliary_sums=place_sums)
+
+
+def _landscape(
+    density: Density, kernel: Kernel, places: NDArray[np.float64], room: int
+) -> MixtureLandscape | FunctionLandscape:
+    """Make the score that is climbed, without picks."""
+    d = places.shape[1]
+    spread = places.std(axis=0)
+    spread[spread == 0] = 1.0
+    length = as_bandwidth(kernel.bandwidth if isinstance(kernel, Radial) else spread, d)
+    if isinstance(density, GaussianMixture):
+        return MixtureLandscape(density, length, room)
+    return FunctionLandscape(density, kernel, length, room)
+
+
+def _read_target(target: Any) -> Density:
+    """Tell mixtures from functions."""
+    if isinstance(target, GaussianMixture | KernelMean):
+        return target
+    if hasattr(target, "covariance_type"):
+        return GaussianMixture.from_sklearn(target)
+    if callable(target):
+        return KernelMean(cast("PointFunction", target))
+    raise TypeError(
+        "target must be a GaussianMixture, a fitted mixture of scikit-learn, a KernelMean or a "
+        f"function of points, got {type(target).__name__}; to follow a sample use thin"
+    )
+
+
+def _read_kernel(
+    density: Density,
+    kernel: str | Kernel,
+    bandwidth: Bandwidth | str | None,
+    resume: DensityHerding | None,
+) -> Kernel:
+    """Give the kernel with its bandwidth; that of the earlier run if there is one."""
+    names = ["gaussian"] if isinstance(density, GaussianMixture) else RADIAL
+    if isinstance(kernel, str):
+        if kernel not in names:
+            raise ValueError(_kernel_error(density, repr(kernel)))
+        earlier = None if resume is None else resume.kernel
+        if bandwidth is None and isinstance(earlier, Radial):
+            bandwidth = earlier.bandwidth
+        known: Kernel = KERNELS[kernel](_read_bandwidth(density, bandwidth))
+    else:
+        closed = isinstance(kernel, Gaussian) or not isinstance(density, GaussianMixture)
+        if not callable(kernel) or isinstance(kernel, Energy | Stein | type) or not closed:
+            raise ValueError(_kernel_error(density, repr(kernel)))
+        if bandwidth is not None:
+            raise ValueError(
+                f"bandwidth must be left out if kernel is not a name, got {bandwidth!r}"
+            )
+        known = kernel
+    if resume is not None and not _same(known, resume.kernel):
+        raise ValueError(f"kernel must be that of resume, {resume.kernel!r}, got {known!r}")
+    return known
+
+
+def _kernel_error(density: Density, given: str) -> str:
+    if isinstance(density, GaussianMixture):
+        return (
+            f"kernel must be 'gaussian' for a mixture, got {given}: others have no closed form; "
+            "draw points with its sample method and use thin"
+        )
+    options = ", ".join(map(repr, RADIAL))
+    return f"kernel must be one of {options}, or a callable with k(x, x) = 1, got {given}"
+
+
+def _read_bandwidth(density: Density, bandwidth: Bandwidth | str | None) -> Bandwidth:
+    if bandwidth is not None and not isinstance(bandwidth, str):
+        length = as_floats(bandwidth, "bandwidth")
+        return float(length) if length.ndim == 0 else length
+    if bandwidth not in (None, "median"):
+        raise ValueError(
+            f"bandwidth must be a number, one for each dimension, or 'median', got {bandwidth!r}"
+        )
+    if isinstance(density, KernelMean):
+        raise ValueError(
+            "bandwidth must be given for a function, which is the kernel mean for one bandwidth, "
+            f"got {bandwidth!r}"
+        )
+    return median_distance(density.quasi_sample(N_MEDIAN))
+
+
+def _read_auxiliary(
+    density: Density, auxiliary: ArrayLike | None, resume: DensityHerding | None
+) -> NDArray[np.float64]:
+    """Give the points to start from; those of the earlier run if there is one."""
+    if auxiliary is None and resume is not None:
+        return resume.auxiliary
+    if auxiliary is None or isinstance(auxiliary, int | np.integer):
+        number = positive_int(N_AUXILIARY if auxiliary is None else auxiliary, "auxiliary")
+        if isinstance(density, GaussianMixture):
+            centres = density.means[density.weights > 0]
+            places = np.vstack([centres, density.quasi_sample(number)])
+        elif density.box is not None:
+            low, high = density.box.T
+            places = low + (high - low) * halton(number, len(low))
+        else:
+            raise ValueError(
+                "auxiliary must be points to start from if the target is a function without "
+                f"bounds, got {auxiliary!r}"
+            )
+    else:
+        places = as_floats(auxiliary, "auxiliary")
+        d = density.n_features
+        if places.ndim != 2 or 0 in places.shape or places.shape[1] != (d or places.shape[1]):
+            raise ValueError(
+                f"auxiliary must be an integer or points (m, {d or 'd'}), at least one, "
+                f"got the shape {places.shape}"
+            )
+    if resume is not None and not np.array_equal(places, resume.auxiliary):
+        raise ValueError(
+            f"auxiliary must be the {len(resume.auxiliary)} points of resume, or left out, "
+            f"got {len(places)} others"
+        )
+    return places
+
+
+def _same(kernel: Kernel, other: Kernel) -> bool:
+    """Whether two kernels are one; bandwidths may be arrays."""
+    if isinstance(kernel, Radial) and isinstance(other, Radial):
+        alike = type(kernel) is type(other)
+        return alike and np.array_equal(kernel.bandwidth, other.bandwidth)
+    return kernel is other or (type(kernel) is type(other) and kernel == other)

@@ -1,0 +1,399 @@
+r"""Mixtures of Gaussians, with what herding needs of a density in closed form.
+
+For :math:`p = \sum_k w_k N(m_k, C_k)` and the Gaussian kernel with bandwidth h (one for all
+columns or one for each, :math:`H = \operatorname{diag}(h^2)`) the kernel mean and its own mean are
+
+.. math::
+    \mu(x) = E_p k(x, \cdot) &= \sum_k w_k \frac{|H|^{1/2}}{|C_k + H|^{1/2}}
+        \exp\bigl(-\tfrac12 (x - m_k)^\top (C_k + H)^{-1} (x - m_k)\bigr), \\
+    \|\mu\|^2 = E_p \mu &= \sum_{kl} w_k w_l \frac{|H|^{1/2}}{|C_k + C_l + H|^{1/2}}
+        \exp\bigl(-\tfrac12 (m_k - m_l)^\top (C_k + C_l + H)^{-1} (m_k - m_l)\bigr).
+
+The density and the kernel mean are both sums of Gaussian bumps (`Bumps`), so that one piece of
+code gives values, gradients and Hessians of either. Moments of one coordinate follow from
+:math:`E z^n = m E z^{n-1} + (n - 1) s^2 E z^{n-2}` for :math:`z \sim N(m, s^2)`.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import positive_int
+from herder.kernel.functions import Bandwidth
+
+__all__ = ["Bumps", "GaussianMixture", "as_bandwidth", "as_floats", "halton"]
+
+#: Numbers held at a time while points meet components: 8 MB of them.
+BLOCK = 2**20
+
+#: Covariances may be asymmetric, and weights may miss the sum of one, by this much (relative to
+#: the largest entry): fitted models are not exact.
+TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Bumps:
+    r"""A sum of Gaussian bumps, :math:`\sum_k \exp(\ell_k - |R_k (x - m_k)|^2 / 2)`.
+
+    Parameters
+    ----------
+    means : ndarray of shape (k, d)
+        Where the bumps are, :math:`m_k`.
+    roots, precisions : ndarray of shape (k, d, d)
+        :math:`R_k` and the inverse covariances :math:`R_k^\top R_k`.
+    logs : ndarray of shape (k,)
+        Logarithm of the height of each bump, :math:`\ell_k`.
+    """
+
+    means: NDArray[np.float64]
+    roots: NDArray[np.float64]
+    precisions: NDArray[np.float64]
+    logs: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        means: NDArray[np.float64],
+        covariances: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+    ) -> Self:
+        """Give the bump of component k the height ``exp(log_weights[k]) / |C_k|^(1/2)``."""
+        lower = np.linalg.cholesky(covariances)
+        roots = np.asarray(np.linalg.inv(lower), np.float64)
+        precisions = np.einsum("kli,klj->kij", roots, roots)
+        logs = log_weights - np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+        return cls(means, roots, precisions, logs)
+
+    def value(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum of the bumps at each point, (n,)."""
+        return np.exp(self.log_value(points))
+
+    def gradient(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Gradient of `value` at each point, (n, d)."""
+        return self.value(points)[:, None] * self.log_gradient(points)
+
+    def log_value(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithm of `value`, also where that underflows."""
+        found = np.empty(len(points))
+        for part in self._parts(len(points)):
+            terms, _ = self._terms(points[part])
+            top = terms.max(axis=1, keepdims=True)
+            found[part] = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1))
+        return found
+
+    def log_gradient(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Gradient of `log_value` at each point, (n, d)."""
+        found = np.empty_like(points)
+        for part in self._parts(len(points)):
+            terms, white = self._terms(points[part])
+            share = np.exp(terms - terms.max(axis=1, keepdims=True))
+            share /= share.sum(axis=1, keepdims=True)
+            slope = np.einsum("kij,nki->nkj", self.roots, white)
+            found[part] = -np.einsum("nk,nkj->nj", share, slope)
+        return found
+
+    def derivatives(
+        self, x: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Value, gradient and Hessian at one point."""
+        white = np.einsum("kij,kj->ki", self.roots, x - self.means)
+        height = np.exp(self.logs - 0.5 * np.einsum("ki,ki->k", white, white))
+        slope = np.einsum("kij,ki->kj", self.roots, white)
+        lean = height[:, None] * slope
+        hessian = np.einsum("ki,kj->ij", lean, slope)
+        hessian -= np.einsum("k,kij->ij", height, self.precisions)
+        return float(height.sum()), -lean.sum(axis=0), hessian
+
+    def _terms(
+        self, points: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Logarithm of every bump at every point, (n, k), and the whitened differences."""
+        white = np.einsum("kij,nkj->nki", self.roots, points[:, None, :] - self.means)
+        return self.logs - 0.5 * np.square(white).sum(axis=2), white
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        step = max(1, BLOCK // self.means.size)
+        for start in range(0, n, step):
+            yield slice(start, start + step)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMixture:
+    """A mixture of Gaussians in d dimensions, to be herded by `herd_density`.
+
+    Parameters
+    ----------
+    means : array-like of shape (k, d)
+        Mean of each component.
+    covariances : array-like of shape (k, d, d), (k, d) or (k,), or a number
+        Of each component: a matrix, the variances of the coordinates, or one variance for all
+        coordinates; a number is the variance of everything. Stored as matrices.
+    weights : array-like of shape (k,), optional
+        Probability of each component; equal by default.
+
+    Examples
+    --------
+    >>> from herder import GaussianMixture
+    >>> mixture = GaussianMixture([[0.0], [4.0]], 1.0)
+    >>> mixture.moment(2)
+    array([9.])
+    """
+
+    means: NDArray[np.float64]
+    covariances: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def __init__(
+        self, means: ArrayLike, covariances: ArrayLike, weights: ArrayLike | None = None
+    ) -> None:
+        centres = as_floats(means, "means")
+        if centres.ndim != 2 or 0 in centres.shape:
+            raise ValueError(
+                "means must have the shape (components, dimensions), at least one of each, got "
+                f"the shape {centres.shape}; for one dimension use means.reshape(-1, 1)"
+            )
+        matrices = _matrices(covariances, *centres.shape)
+        shares = _shares(weights, len(centres))
+        for name, array in (("means", centres), ("covariances", matrices), ("weights", shares)):
+            own = np.array(array)
+            own.flags.writeable = False
+            object.__setattr__(self, name, own)
+
+    @classmethod
+    def from_sklearn(cls, model: Any) -> Self:
+        """Take over a fitted ``sklearn.mixture.GaussianMixture`` of any ``covariance_type``.
+
+        Parameters
+        ----------
+        model : object
+            With ``means_``, ``covariances_``, ``weights_`` and ``covariance_type``; Bayesian
+            mixtures have them too.
+        """
+        if not hasattr(model, "covariance_type"):
+            raise TypeError(
+                f"model must be a mixture of Gaussians of scikit-learn, got {type(model).__name__}"
+            )
+        if not hasattr(model, "means_"):
+            raise ValueError(f"model must be fitted, got an unfitted {type(model).__name__}")
+        means = np.asarray(model.means_, np.float64)
+        covariances = np.asarray(model.covariances_, np.float64)
+        if model.covariance_type == "tied":
+            covariances = np.broadcast_to(covariances, (len(means), *covariances.shape))
+        return cls(means, covariances, model.weights_)
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, k."""
+        return self.means.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of dimensions, d."""
+        return self.means.shape[1]
+
+    def density(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Density at each of the points (n, d)."""
+        return self._density_bumps().value(self._points(points))
+
+    def log_density(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Logarithm of the density, also far out where the density underflows."""
+        return self._density_bumps().log_value(self._points(points))
+
+    def score(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Gradient of the log density at each of the points (n, d): what a Stein kernel needs."""
+        return self._density_bumps().log_gradient(self._points(points))
+
+    def kernel_mean(self, points: ArrayLike, bandwidth: Bandwidth) -> NDArray[np.float64]:
+        """Mean of the Gaussian kernel under the mixture at each of the points (n, d).
+
+        Parameters
+        ----------
+        points : array-like of shape (n, d)
+            Where.
+        bandwidth : float or array-like of shape (d,)
+            Of the kernel ``exp(-|(x - y) / bandwidth|^2 / 2)``.
+        """
+        return self.kernel_bumps(bandwidth).value(self._points(points))
+
+    def kernel_mean_gradient(self, points: ArrayLike, bandwidth: Bandwidth) -> NDArray[np.float64]:
+        """Gradient of `kernel_mean` at each of the points, (n, d)."""
+        return self.kernel_bumps(bandwidth).gradient(self._points(points))
+
+    def kernel_norm(self, bandwidth: Bandwidth) -> float:
+        """Mean of `kernel_mean` under the mixture: the squared RKHS norm of the kernel mean."""
+        # One row of components at a time: (k, d, d) at once, never (k, k, d, d).
+        rows = zip(self.means, self.covariances, strict=True)
+        means = [self.kernel_bumps(bandwidth, also=C).value(m[None])[0] for m, C in rows]
+        return float(self.weights @ np.array(means))
+
+    def kernel_bumps(
+        self, bandwidth: Bandwidth, *, also: NDArray[np.float64] | float = 0.0
+    ) -> Bumps:
+        """Give the kernel mean as a sum of bumps, with ``also`` added to every covariance."""
+        length = as_bandwidth(bandwidth, self.n_features)
+        widened = self.covariances + np.diag(length**2) + also
+        return self._bumps(widened, float(np.log(length).sum()))
+
+    def moment(self, order: SupportsIndex) -> NDArray[np.float64]:
+        """Mean of ``x_i ** order`` under the mixture for each coordinate i, (d,).
+
+        Parameters
+        ----------
+        order : int
+            1 for the mean, 2 for the raw second moment, and so on.
+        """
+        order = positive_int(order, "order")
+        variance = np.diagonal(self.covariances, axis1=1, axis2=2)
+        before, last = np.zeros_like(self.means), np.ones_like(self.means)
+        for n in range(1, order + 1):
+            before, last = last, self.means * last + (n - 1) * variance * before
+        return self.weights @ last
+
+    def sample(
+        self, n_samples: SupportsIndex, *, random_state: int | np.random.Generator | None = None
+    ) -> NDArray[np.float64]:
+        """Draw independent points (n_samples, d).
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        random_state : int, Generator or None
+            Where the randomness comes from.
+        """
+        rng = np.random.default_rng(random_state)
+        n_samples = positive_int(n_samples, "n_samples")
+        component = rng.choice(self.n_components, size=n_samples, p=self.weights)
+        return self._push(component, rng.standard_normal((n_samples, self.n_features)))
+
+    def quasi_sample(self, n_samples: SupportsIndex) -> NDArray[np.float64]:
+        """Spread points (n_samples, d) over the mixture evenly and without randomness.
+
+        A Halton sequence of d + 1 coordinates: the first chooses the component, the others go
+        through the quantiles of the normal distribution. The average of a function over these
+        points is close to its mean; n points are the first n of more.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        """
+        from scipy.special import ndtri
+
+        unit = halton(positive_int(n_samples, "n_samples"), self.n_features + 1)
+        # The last edge is one up to rounding; without it no number of [0, 1) lies beyond.
+        component = np.searchsorted(np.cumsum(self.weights)[:-1], unit[:, 0], side="right")
+        return self._push(component, ndtri(unit[:, 1:]))
+
+    def _push(
+        self, component: NDArray[np.integer], normal: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Turn standard normal rows into rows of the given components."""
+        points = np.empty_like(normal)
+        roots = np.linalg.cholesky(self.covariances)
+        for k in range(self.n_components):
+            mine = component == k
+            points[mine] = self.means[k] + np.einsum("ij,nj->ni", roots[k], normal[mine])
+        return points
+
+    def _points(self, points: ArrayLike) -> NDArray[np.float64]:
+        rows = as_floats(points, "points")
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"points must have the shape (n, {self.n_features}), got the shape {rows.shape}"
+            )
+        return rows
+
+    def _density_bumps(self) -> Bumps:
+        return self._bumps(self.covariances, -0.5 * self.n_features * np.log(2 * np.pi))
+
+    def _bumps(self, covariances: NDArray[np.float64], log_constant: float) -> Bumps:
+        with np.errstate(divide="ignore"):  # a component without weight has no bump
+            return Bumps.of(self.means, covariances, np.log(self.weights) + log_constant)
+
+
+def as_bandwidth(bandwidth: Bandwidth, n_features: int) -> NDArray[np.float64]:
+    """Return a bandwidth as one positive length for each dimension."""
+    length = as_floats(bandwidth, "bandwidth")
+    if length.shape not in ((), (1,), (n_features,)) or not (length > 0).all():
+        raise ValueError(
+            "bandwidth must be a positive number, or one for each of the "
+            f"{n_features} dimensions, got {bandwidth!r}"
+        )
+    return np.broadcast_to(length, (n_features,)).copy()
+
+
+def halton(n: int, n_features: int) -> NDArray[np.float64]:
+    """First n points of the Halton sequence in the open unit cube, without the origin."""
+    points = np.zeros((n, n_features))
+    primes = (p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1)))
+    for column, base in zip(points.T, primes, strict=False):
+        left, digit_value = np.arange(1, n + 1), 1.0
+        while left.any():
+            digit_value /= base
+            left, digit = np.divmod(left, base)
+            column += digit * digit_value
+    return points
+
+
+def _matrices(covariances: ArrayLike, k: int, d: int) -> NDArray[np.float64]:
+    """Check covariances and return them as k symmetric positive definite matrices."""
+    given = as_floats(covariances, "covariances")
+    if given.shape not in ((), (k,), (k, d), (k, d, d)):
+        raise ValueError(
+            f"covariances must be a number or have the shape ({k},), ({k}, {d}) or "
+            f"({k}, {d}, {d}) for these means, got the shape {given.shape}"
+        )
+    if given.ndim < 3:
+        variances = given if given.ndim == 2 else given.reshape(-1, 1)
+        matrices = np.broadcast_to(variances, (k, d))[:, :, None] * np.eye(d)
+    else:
+        matrices = given
+    turned = np.swapaxes(matrices, 1, 2)
+    size = np.abs(matrices).max(axis=(1, 2))
+    crooked = np.abs(matrices - turned).max(axis=(1, 2)) > TOLERANCE * size
+    if crooked.any():
+        raise ValueError(
+            f"covariances must be symmetric, got another matrix for component {crooked.argmax()}"
+        )
+    matrices = matrices / 2 + turned / 2
+    # Correlations, so that coordinates of very different spread do not look singular.
+    spread = np.sqrt(np.maximum(np.diagonal(matrices, axis1=1, axis2=2), np.finfo(float).tiny))
+    least = np.linalg.eigvalsh(matrices / spread[:, :, None] / spread[:, None, :])[:, 0]
+    if (least <= d * np.finfo(float).eps).any():
+        raise ValueError(
+            f"covariances must be positive definite, got {matrices[least.argmin()].tolist()} "
+            f"for component {least.argmin()}"
+        )
+    return matrices
+
+
+def _shares(weights: ArrayLike | None, k: int) -> NDArray[np.float64]:
+    """Check weights of k components and make their sum exact."""
+    if weights is None:
+        return np.full(k, 1 / k)
+    given = as_floats(weights, "weights")
+    if given.shape != (k,):
+        raise ValueError(f"weights must have the shape ({k},), got the shape {given.shape}")
+    if (given < 0).any() or abs(given.sum() - 1) > TOLERANCE:
+        raise ValueError(
+            "weights must not be negative and sum to one, got the least "
+            f"{given.min()} and the sum {given.sum()}"
+        )
+    return given / given.sum()
+
+
+def as_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Return ``values`` as finite floats."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, got {values!r}") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return array
