@@ -16,6 +16,26 @@ if TYPE_CHECKING:
     from herder.fields.live import Position
     from herder.fields.moment import MomentHerder, MomentHerding, moment_herd
     from herder.fields.uncertainty import Estimate, count_estimate, estimate
+    from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
+    from herder.kernel.ascent import KernelMean
+    from herder.kernel.bandwidth import median_bandwidth
+    from herder.kernel.density import DensityHerding, herd_density
+    from herder.kernel.estimator import KernelHerder
+    from herder.kernel.functions import (
+        Energy,
+        Gaussian,
+        InverseMultiquadric,
+        Laplace,
+        Matern32,
+        Matern52,
+        Stein,
+    )
+    from herder.kernel.herding import KernelHerding, kernel_herd
+    from herder.kernel.losses import Losses
+    from herder.kernel.mixture import GaussianMixture
+    from herder.kernel.mmd import kernel_mean, mmd
+    from herder.kernel.result import Thinning
+    from herder.kernel.thinning import thin
     from herder.metrics import count_distribution, kl_divergence, total_variation
     from herder.models.moments import Moments
 
@@ -23,10 +43,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "Chunks",
     "ContrastiveSystem",
+    "DensityHerding",
+    "Energy",
     "EnumeratedSystem",
     "Estimate",
+    "Gaussian",
+    "GaussianMixture",
     "HerdingSystem",
+    "InverseMultiquadric",
+    "KernelHerder",
+    "KernelHerding",
+    "KernelMean",
+    "Laplace",
+    "Losses",
+    "Matern32",
+    "Matern52",
     "MiniBatches",
     "MomentDiagnostics",
     "MomentHerder",
@@ -34,25 +67,48 @@ __all__ = [
     "Moments",
     "NeuronSystem",
     "Position",
+    "RandomFeatures",
     "RunningAverage",
+    "Stein",
     "Step",
+    "Subsample",
+    "Thinning",
     "count_bounds",
     "count_distribution",
     "count_estimate",
     "estimate",
     "expectation_bounds",
     "herd",
+    "herd_density",
+    "kernel_herd",
+    "kernel_mean",
     "kl_divergence",
+    "median_bandwidth",
+    "mmd",
     "moment_herd",
+    "thin",
     "total_variation",
 ]
 
 _HOME = {
     "Bounds": "herder.fields.bounds",
+    "Chunks": "herder.kernel.approximate",
     "ContrastiveSystem": "herder.core.contrastive",
+    "DensityHerding": "herder.kernel.density",
+    "Energy": "herder.kernel.functions",
     "EnumeratedSystem": "herder.core.enumerated",
     "Estimate": "herder.fields.uncertainty",
+    "Gaussian": "herder.kernel.functions",
+    "GaussianMixture": "herder.kernel.mixture",
     "HerdingSystem": "herder.core.dynamics",
+    "InverseMultiquadric": "herder.kernel.functions",
+    "KernelHerder": "herder.kernel.estimator",
+    "KernelHerding": "herder.kernel.herding",
+    "KernelMean": "herder.kernel.ascent",
+    "Laplace": "herder.kernel.functions",
+    "Losses": "herder.kernel.losses",
+    "Matern32": "herder.kernel.functions",
+    "Matern52": "herder.kernel.functions",
     "MiniBatches": "herder.core.enumerated",
     "MomentDiagnostics": "herder.fields.diagnose",
     "MomentHerder": "herder.fields.moment",
@@ -60,16 +116,26 @@ _HOME = {
     "Moments": "herder.models.moments",
     "NeuronSystem": "herder.core.enumerated",
     "Position": "herder.fields.live",
+    "RandomFeatures": "herder.kernel.approximate",
     "RunningAverage": "herder.core.averages",
+    "Stein": "herder.kernel.functions",
     "Step": "herder.core.dynamics",
+    "Subsample": "herder.kernel.approximate",
+    "Thinning": "herder.kernel.result",
     "count_bounds": "herder.fields.bounds",
     "count_distribution": "herder.metrics",
     "count_estimate": "herder.fields.uncertainty",
     "estimate": "herder.fields.uncertainty",
     "expectation_bounds": "herder.fields.bounds",
     "herd": "herder.core.dynamics",
+    "herd_density": "herder.kernel.density",
+    "kernel_herd": "herder.kernel.herding",
+    "kernel_mean": "herder.kernel.mmd",
     "kl_divergence": "herder.metrics",
+    "median_bandwidth": "herder.kernel.bandwidth",
+    "mmd": "herder.kernel.mmd",
     "moment_herd": "herder.fields.moment",
+    "thin": "herder.kernel.thinning",
     "total_variation": "herder.metrics",
 }
 

@@ -1,0 +1,52 @@
+"""Kernel herding: few rows, or points, that stand for a sample or a density.
+
+The scikit-learn face, `herder.KernelHerder`, lives in `herder.kernel.estimator`, so that thinning
+a table does not import scikit-learn.
+"""
+
+from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
+from herder.kernel.ascent import KernelMean
+from herder.kernel.bandwidth import median_bandwidth
+from herder.kernel.density import DensityHerding, herd_density
+from herder.kernel.functions import (
+    Energy,
+    Gaussian,
+    InverseMultiquadric,
+    Kernel,
+    Laplace,
+    Matern32,
+    Matern52,
+    Stein,
+)
+from herder.kernel.herding import KernelHerding, kernel_herd
+from herder.kernel.losses import Losses
+from herder.kernel.mixture import GaussianMixture
+from herder.kernel.mmd import kernel_mean, mmd
+from herder.kernel.result import Thinning
+from herder.kernel.thinning import thin
+
+__all__ = [
+    "Chunks",
+    "DensityHerding",
+    "Energy",
+    "Gaussian",
+    "GaussianMixture",
+    "InverseMultiquadric",
+    "Kernel",
+    "KernelHerding",
+    "KernelMean",
+    "Laplace",
+    "Losses",
+    "Matern32",
+    "Matern52",
+    "RandomFeatures",
+    "Stein",
+    "Subsample",
+    "Thinning",
+    "herd_density",
+    "kernel_herd",
+    "kernel_mean",
+    "median_bandwidth",
+    "mmd",
+    "thin",
+]

@@ -18,7 +18,11 @@ TILE = 512
 GAUSSIAN, MATERN32, MATERN52, LAPLACE, INVERSE_MULTIQUADRIC, DISTANCE = range(6)
 
 # 2^r on [-1/2, 1/2] by polynomials of least relative error: 2e-9 and 4e-16.
-A0, A1, A2 = np.float32(1.0000000005541683), np.float32(0.6931472057372617), np.float32(0.2402264689)
+A0, A1, A2 = (
+    np.float32(1.0000000005541683),
+    np.float32(0.6931472057372617),
+    np.float32(0.2402264689),
+)
 A3, A4 = np.float32(0.055503287769750165), np.float32(0.009618488958638248)
 A5, A6 = np.float32(0.0013399931216036545), np.float32(0.00015345811593185998)
 B0, B1, B2, B3 = 1.0, 0.6931471805599498, 0.24022650695908365, 0.055504108664461524
@@ -335,9 +339,7 @@ def column(points: Any, j: int, shape: int, out: Any) -> None:
 
 
 @jit_relaxed
-def move(
-    qa: Any, qb: Any, sign: float, covered: Any, base: Any, rate: float, scores: Any
-) -> None:
+def move(qa: Any, qb: Any, sign: float, covered: Any, base: Any, rate: float, scores: Any) -> None:
     """Covered by one row more and one row less; the scores that follow."""
     for j in range(covered.size):
         covered[j] += sign * (qa[j] - qb[j])

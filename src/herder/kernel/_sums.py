@@ -150,9 +150,7 @@ def _run_products(
     turns = [(turn, turn + 1) for turn in range(max(len(lane) for lane in units))]
     # Threads of the linear algebra within our own would only wait for one another.
     with threadpool_limits(1, "blas"):
-        run_lanes(
-            lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean"
-        )
+        run_lanes(lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean")
 
 
 def _by_lane(units: list[Span]) -> list[list[Span]]:

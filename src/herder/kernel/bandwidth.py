@@ -44,14 +44,14 @@ def median_bandwidth(X: ArrayLike) -> float:
     return median_distance(read_rows(X).values)
 
 
-def median_distance(values: NDArray[Any]) -> float:
-    """`median_bandwidth` of checked rows."""
+def median_distance(values: NDArray[Any], scale: float | NDArray[np.float64] = 1.0) -> float:
+    """`median_bandwidth` of checked rows, their columns divided by ``scale``."""
     from scipy.spatial.distance import pdist
 
     if len(values) < 2:
         return 1.0
     rows = np.asarray(values[even_rows(len(values), MEDIAN_ROWS)], np.float64)
-    distances = pdist(rows - rows.mean(axis=0))
+    distances = pdist((rows - rows.mean(axis=0)) / scale)
     median = float(np.median(distances))
     if median == 0:
         # More than half of the pairs are equal, as in counts with many zeros: the others decide.

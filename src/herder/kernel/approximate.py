@@ -1,0 +1,224 @@
+r"""Approximations of thinning, each asked for by name.
+
+Exact thinning looks at all n (n - 1) / 2 pairs once. These look at fewer:
+
+=================  ==============================================================  ================
+name               what is given up                                                pairs
+=================  ==============================================================  ================
+`Subsample` (r)    rows other than r, spread evenly, cannot be chosen; the target  r n
+                   is still that of all rows
+`Chunks` (c)       rows compete within c interleaved parts first, then the         n^2 / 2c + c m n
+                   winners against the target of all rows
+`RandomFeatures`   the kernel is replaced by D features, whose means over all      n D
+(D)                rows are matched; Gaussian kernels only
+=================  ==============================================================  ================
+
+No random numbers are drawn: rows are spread by the golden ratio, and the frequencies of the
+features are the points of a Halton sequence put through the normal quantile.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import positive_int
+from herder.kernel._lanes import Progress
+from herder.kernel.bandwidth import even_rows
+from herder.kernel.candidates import Precision, candidates_of
+from herder.kernel.choice import Rules, choose
+from herder.kernel.functions import Gaussian, Kernel
+from herder.kernel.mixture import halton
+from herder.kernel.mmd import mean_at
+
+__all__ = ["APPROXIMATIONS", "Approximation", "Chunks", "RandomFeatures", "Subsample"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the approximations work on: rows, kernel, weights, and the threads to use."""
+
+    values: NDArray[Any]
+    kernel: Kernel
+    weight: NDArray[np.float64]
+    n_jobs: int | None
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """Only some rows may be chosen; the target is that of all rows.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Rows that may be chosen, spread evenly over the table; at least eight for each row
+        wanted are taken.
+    """
+
+    n_candidates: int = 2048
+
+    def choose(
+        self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
+    ) -> NDArray[np.intp]:
+        """Choose among the rows that were spread out."""
+        most = max(positive_int(self.n_candidates, "n_candidates"), 8 * n_select)
+        rows = np.union1d(even_rows(len(sample.values), most), rules.include)
+        return _choose_among(rows, sample, n_select, rules, progress)
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Thin interleaved parts of the table first, then what is left of them.
+
+    Parameters
+    ----------
+    n_chunks : int
+        Number of parts.
+    """
+
+    n_chunks: int = 10
+
+    def choose(
+        self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
+    ) -> NDArray[np.intp]:
+        """Choose within each part, then among the winners."""
+        n = len(sample.values)
+        n_chunks = min(positive_int(self.n_chunks, "n_chunks"), max(1, n // (2 * n_select)))
+        barred = np.zeros(n, dtype=bool)
+        barred[rules.exclude] = True
+        winners = [rules.include]
+        for c in range(n_chunks):
+            rows = np.arange(c, n, n_chunks)
+            rows = rows[~barred[rows]]
+            candidates = candidates_of(sample.values[rows], sample.kernel, n_jobs=sample.n_jobs)
+            mass = sample.weight[rows]
+            if mass.sum() > 0:
+                target = candidates.mean(mass / mass.sum(), precision="single")
+                free = Rules(True, _none(), _none(), min(1, rules.sweeps))
+                winners.append(rows[choose(candidates, target, min(n_select, len(rows)), free)])
+            if progress is not None:
+                progress((c + 1) / (n_chunks + 1), f"chunk {c + 1} of {n_chunks}")
+        rows = np.unique(np.concatenate(winners))
+        return _choose_among(rows, sample, n_select, rules, progress)
+
+
+@dataclass(frozen=True)
+class RandomFeatures:
+    """Match the means of features whose inner products approximate a Gaussian kernel.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features, half of them cosines and half sines; a table of n by this many
+        single-precision numbers is held in memory.
+    """
+
+    n_features: int = 256
+
+    def choose(
+        self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
+    ) -> NDArray[np.intp]:
+        """Choose rows by the features."""
+        if not isinstance(sample.kernel, Gaussian):
+            raise ValueError(
+                "kernel must be 'gaussian' when approximate is 'features', "
+                f"got {type(sample.kernel).__name__}"
+            )
+        half = max(1, positive_int(self.n_features, "n_features") // 2)
+        features = _features(sample.values, sample.kernel, half)
+        candidates = FeatureCandidates(features)
+        target = candidates.mean(sample.weight)
+        return choose(candidates, target, n_select, rules, progress=progress)
+
+
+#: The names that ``approximate=`` takes.
+APPROXIMATIONS: "dict[str, type[Approximation]]" = {
+    "chunks": Chunks,
+    "subsample": Subsample,
+    "features": RandomFeatures,
+}
+
+Approximation: TypeAlias = Chunks | Subsample | RandomFeatures
+
+
+class FeatureCandidates:
+    """Candidates whose kernel is the inner product of rows of features.
+
+    Parameters
+    ----------
+    features : array of shape (n, D)
+        In single precision.
+    """
+
+    def __init__(self, features: NDArray[np.float32]) -> None:
+        self.features = features
+        self.n_rows = len(features)
+        self.diagonal = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+
+    def mean(
+        self,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        precision: Precision = "double",
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Features times their mean."""
+        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+        mean = np.zeros(self.features.shape[1])
+        for low in range(0, self.n_rows, 4096):
+            mean += p[low : low + 4096] @ self.features[low : low + 4096]
+        return (self.features @ mean.astype(np.float32)).astype(np.float64)
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Inner products with row j."""
+        return (self.features @ self.features[j]).astype(np.float64)
+
+    def gram(
+        self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float64]:
+        """Inner products of some rows."""
+        right = self.features[rows if others is None else others].astype(np.float64)
+        return self.features[rows].astype(np.float64) @ right.T
+
+    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The features themselves."""
+        return self.features[rows].astype(np.float64)
+
+
+def _choose_among(
+    rows: NDArray[np.intp],
+    sample: Sample,
+    n_select: int,
+    rules: Rules,
+    progress: Progress | None,
+) -> NDArray[np.intp]:
+    """Choose among some rows, against the target of all."""
+    rows = rows[~np.isin(rows, rules.exclude)]
+    points = sample.values[rows]
+    target = mean_at(
+        points, sample.values, sample.kernel, sample.weight, n_jobs=sample.n_jobs, single=True
+    )
+    place = np.searchsorted(rows, rules.include)
+    inner = replace(rules, include=place, exclude=_none())
+    candidates = candidates_of(points, sample.kernel, n_jobs=sample.n_jobs)
+    return rows[choose(candidates, target, n_select, inner, progress=progress)]
+
+
+def _features(values: NDArray[Any], kernel: Gaussian, half: int) -> NDArray[np.float32]:
+    from scipy.special import ndtri
+
+    frequencies = ndtri(halton(half, values.shape[1]))
+    scale = (frequencies / kernel.bandwidth).T
+    centre = values.mean(axis=0, dtype=np.float64)
+    features = np.empty((len(values), 2 * half), np.float32)
+    for low in range(0, len(values), 4096):
+        angles = (values[low : low + 4096] - centre) @ scale
+        features[low : low + 4096, :half] = np.cos(angles)
+        features[low : low + 4096, half:] = np.sin(angles)
+    features /= np.float32(np.sqrt(half))
+    return features
+
+
+def _none() -> NDArray[np.intp]:
+    return np.empty(0, dtype=np.intp)

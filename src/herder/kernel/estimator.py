@@ -1,0 +1,110 @@
+"""Scikit-learn face of `thin`."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from herder._validation import check_fitted
+from herder.kernel.functions import Energy, Stein, centred
+from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
+from herder.kernel.thinning import thin
+
+__all__ = ["KernelHerder"]
+
+
+class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Choose rows by kernel herding; ``transform`` gives kernel features to the chosen points.
+
+    Parameters
+    ----------
+    n_select : int, default 100
+        Rows to choose; if there are fewer, all of them.
+    kernel, bandwidth, standardise, refine, weights
+        As for `thin`; the Stein kernel needs scores and is left to `thin`.
+    n_jobs : int, optional
+        Threads, all cores by default.
+
+    Attributes
+    ----------
+    indices_ : array of shape (n_chosen,)
+        Rows chosen.
+    samples_ : array of shape (n_chosen, n_features)
+        The chosen points.
+    weights_ : array of shape (n_chosen,)
+        Their weights.
+    mmd_ : float
+        Distance of the chosen points to all rows.
+    kernel_ : callable
+        The kernel with its bandwidth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from herder import KernelHerder
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> KernelHerder(n_select=10).fit_transform(X).shape
+    (500, 10)
+    """
+
+    def __init__(
+        self,
+        n_select: int = 100,
+        *,
+        kernel: KernelLike = "gaussian",
+        bandwidth: BandwidthLike = "median",
+        standardise: bool = False,
+        refine: bool | int = True,
+        weights: str = "uniform",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_select = n_select
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.standardise = standardise
+        self.refine = refine
+        self.weights = weights
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose rows of ``X``; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The sample.
+        y : object
+            Ignored; labels belong to `thin`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows in the target.
+        """
+        points: NDArray[Any] = validate_data(self, X, dtype=[np.float64, np.float32])
+        kernel = resolve_kernel(self.kernel, self.bandwidth, points, standardise=self.standardise)
+        if isinstance(kernel, Stein):
+            raise ValueError("kernel must not be 'stein', which needs scores: use herder.thin")
+        if isinstance(kernel, Energy):
+            kernel = centred(kernel, points.mean(axis=0, dtype=np.float64))
+        chosen = thin(
+            points,
+            min(self.n_select, len(points)),
+            kernel=kernel,
+            refine=self.refine,
+            weights=self.weights,
+            sample_weight=sample_weight,
+            n_jobs=self.n_jobs,
+        )
+        self.kernel_ = kernel
+        self.indices_ = chosen.indices
+        self.samples_ = points[chosen.indices]
+        self.weights_ = chosen.weights
+        self.mmd_ = chosen.mmd
+        self._n_features_out = len(chosen)
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Kernel values of every row of ``X`` to the chosen points."""
+        check_fitted(self, "samples_")
+        points: NDArray[Any] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return np.asarray(self.kernel_(points, self.samples_), np.float64)

@@ -1,0 +1,156 @@
+r"""Rows with labels: the kernel counts only between rows of the same class.
+
+.. math:: k((x, y), (x', y')) = k(x, x') \, [y = y']
+
+The squared MMD is then a sum over classes,
+:math:`\sum_c \| p_c \mu_c - w_c \hat\mu_c \|^2`, where class c has the share :math:`p_c` of the
+sample and the weight :math:`w_c` of the choice. If the number from each class is settled the
+classes are thinned one by one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import non_negative_int, one_of
+from herder.kernel._lanes import Progress
+from herder.kernel.candidates import Candidates, Precision, candidates_of
+from herder.kernel.functions import Kernel
+
+__all__ = ["SHARES", "LabelledCandidates", "Shares", "quotas"]
+
+#: How many rows each class gets.
+SHARES = ("proportional", "equal", "joint")
+
+Shares = str | Mapping[Any, int]
+
+
+def quotas(
+    shares: Shares, classes: NDArray[Any], mass: NDArray[np.float64], n_select: int
+) -> NDArray[np.intp]:
+    """Rows to choose of each class, ``n_select`` in all.
+
+    Parameters
+    ----------
+    shares : "proportional", "equal" or mapping
+        In proportion to ``mass`` (largest remainders first, so that every class gets its share
+        rounded down or up), as equal as can be, or as given for each label.
+    classes : array
+        The labels.
+    mass : array
+        Share of each class in the sample.
+    n_select : int
+        Rows in all.
+    """
+    if isinstance(shares, Mapping):
+        wanted = dict(shares)
+        unknown = [label for label in wanted if label not in classes]
+        if unknown:
+            raise ValueError(f"shares must name labels of y, got {unknown[0]!r}")
+        counts = [non_negative_int(wanted.get(label, 0), "shares") for label in classes.tolist()]
+        if sum(counts) != n_select:
+            raise ValueError(f"shares must sum to n_select, {n_select}, got {sum(counts)}")
+        return np.array(counts, dtype=np.intp)
+    one_of(shares, "shares", SHARES)
+    if shares == "equal":
+        mass = np.full(len(classes), 1 / len(classes))
+    exact = mass / mass.sum() * n_select
+    counts = np.floor(exact).astype(np.intp)
+    rest = exact - counts
+    # Ties go to the first label; the tolerance keeps rounding from deciding.
+    order = np.argsort(-rest.round(9), kind="stable")
+    counts[order[: n_select - counts.sum()]] += 1
+    return counts
+
+
+class LabelledCandidates:
+    """Candidates of each class under one kernel, together.
+
+    Parameters
+    ----------
+    values : array of shape (n, d)
+        The rows.
+    codes : array of shape (n,)
+        Number of each row's class.
+    kernel : callable
+        Kernel of the rows.
+    n_jobs : int, optional
+        Threads of the kernel means.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[Any],
+        codes: NDArray[np.intp],
+        kernel: Kernel,
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.values, self.codes, self.kernel, self.n_jobs = values, codes, kernel, n_jobs
+        self.n_rows = len(values)
+        order = np.argsort(codes, kind="stable")
+        self.members = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+        self._place = np.empty(self.n_rows, dtype=np.intp)
+        for rows in self.members:
+            self._place[rows] = np.arange(len(rows))
+        self._parts: dict[int, Candidates] = {}
+        self._diagonal: NDArray[np.float64] | None = None
+
+    def part(self, c: int) -> Candidates:
+        """Candidates of one class, made anew: a large table need not be held twice."""
+        return candidates_of(self.values[self.members[c]], self.kernel, n_jobs=self.n_jobs)
+
+    def _kept(self, c: int) -> Candidates:
+        if c not in self._parts:
+            self._parts[c] = self.part(c)
+        return self._parts[c]
+
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """``k(x_i, x_i)``."""
+        if self._diagonal is None:
+            self._diagonal = np.empty(self.n_rows)
+            for c, rows in enumerate(self.members):
+                self._diagonal[rows] = self.part(c).diagonal
+        return self._diagonal
+
+    def mean(
+        self,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        precision: Precision = "double",
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Kernel mean at every row: only its own class counts."""
+        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+        total = np.empty(self.n_rows)
+        for c, rows in enumerate(self.members):
+            total[rows] = self.part(c).mean(p[rows], precision=precision)
+            if progress is not None:
+                progress((c + 1) / len(self.members), "kernel mean")
+        return total
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Kernel values of row j to every row: zero outside its class."""
+        c = int(self.codes[j])
+        out = np.zeros(self.n_rows)
+        out[self.members[c]] = self._kept(c).column(int(self._place[j]))
+        return out
+
+    def gram(
+        self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float64]:
+        """Gram matrix of some rows."""
+        right = rows if others is None else others
+        same = self.codes[rows][:, None] == self.codes[right]
+        return np.where(same, self.kernel(self.values[rows], self.values[right]), 0.0)
+
+    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Coordinates in bandwidths, and one more that sets the classes apart."""
+        scale = getattr(self.kernel, "bandwidth", 1.0)
+        coordinates = np.asarray(self.values[rows], np.float64) / scale
+        reach = float(np.ptp(coordinates, axis=0).max(initial=0.0)) + 1.0
+        apart = (10 * reach * coordinates.shape[1]) * self.codes[rows]
+        return np.column_stack([coordinates, apart])

@@ -1,0 +1,120 @@
+"""From the words of a call to a kernel with its bandwidth."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import one_of
+from herder.kernel.bandwidth import median_distance
+from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel
+
+__all__ = ["BandwidthLike", "KernelLike", "attach_scores", "resolve_kernel"]
+
+#: A name of `KERNELS`, a kernel of `herder.kernel`, or the user's own function of two tables.
+KernelLike: TypeAlias = "str | Kernel | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]"
+
+#: ``"median"``, one length, or one for each column.
+BandwidthLike: TypeAlias = "str | float | ArrayLike"
+
+
+def resolve_kernel(
+    kernel: KernelLike,
+    bandwidth: BandwidthLike,
+    values: NDArray[Any],
+    *,
+    standardise: bool = False,
+) -> Kernel:
+    """Build the kernel that a call asks for, with its bandwidth from the rows where needed.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        A name, or a kernel that is complete: then the bandwidth must be left alone.
+    bandwidth : "median", float or array of shape (n_features,)
+        The median distance of rows, or given lengths. The energy kernel has none by default.
+    values : array of shape (n_samples, n_features)
+        The rows.
+    standardise : bool
+        Measure every column in its standard deviation.
+    """
+    if not isinstance(kernel, str):
+        return _complete(kernel, bandwidth, values, standardise)
+    kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
+    spread = _spread(values) if standardise else 1.0
+    if isinstance(bandwidth, str):
+        one_of(bandwidth, "bandwidth", ["median"])
+        scale = 1.0 if kind is Energy else median_distance(values, spread)
+    else:
+        scale = _lengths(bandwidth, values.shape[1])
+    lengths = np.asarray(scale * spread)
+    return kind(float(lengths) if lengths.ndim == 0 else lengths)
+
+
+def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
+    """Rows ``[x, score(x)]`` for the Stein kernel."""
+    if score is None:
+        raise ValueError(
+            "score must hold the gradient of the log density at every row when kernel is 'stein', "
+            "got None"
+        )
+    given = np.asarray(score(values) if callable(score) else score)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"score must hold numbers, got dtype {given.dtype}")
+    if given.size == values.size and given.shape[-1] == values.shape[-1]:
+        given = given.reshape(values.shape)
+    if given.shape != values.shape:
+        raise ValueError(f"score must have the shape of X, {values.shape}, got {given.shape}")
+    if not np.isfinite(given).all():
+        row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
+        raise ValueError(f"score must be finite, got {given[row]} in row {row}")
+    return np.concatenate([values, given], axis=1, dtype=np.float64)
+
+
+def _complete(
+    kernel: Any, bandwidth: BandwidthLike, values: NDArray[Any], standardise: bool
+) -> Kernel:
+    if not callable(kernel):
+        names = ", ".join(repr(name) for name in KERNELS)
+        raise TypeError(f"kernel must be one of {names}, or a callable, got {kernel!r}")
+    if not (isinstance(bandwidth, str) and bandwidth == "median") or standardise:
+        raise ValueError(
+            "bandwidth and standardise must be left alone when kernel is an object, which has "
+            f"its own, got bandwidth={bandwidth!r}, standardise={standardise}"
+        )
+    if hasattr(kernel, "shape") and hasattr(kernel, "bandwidth"):
+        _lengths(kernel.bandwidth, values.shape[1])
+        return kernel
+    probe = np.asarray(values[:2], np.float64)
+    gram = np.asarray(kernel(probe, probe))
+    if gram.shape != (len(probe), len(probe)) or gram.dtype.kind not in "fiu":
+        raise ValueError(
+            "kernel must be a function of two tables of rows that returns their Gram matrix, "
+            f"of shape {(len(probe), len(probe))} for two rows, got shape {gram.shape}"
+        )
+    return kernel
+
+
+def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
+    lengths = np.asarray(bandwidth)
+    if lengths.dtype.kind not in "iuf" or lengths.ndim > 1:
+        raise TypeError(
+            f"bandwidth must be 'median', a number, or one for each column, got {bandwidth!r}"
+        )
+    if lengths.ndim == 1 and len(lengths) != n_features:
+        raise ValueError(
+            f"bandwidth must be one number or {n_features}, one for each column, "
+            f"got {len(lengths)}"
+        )
+    if not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}")
+    return float(lengths) if lengths.ndim == 0 else lengths.astype(np.float64)
+
+
+def _spread(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Standard deviation of each column; one for a constant column, which then weighs nothing."""
+    spread = values.std(axis=0, dtype=np.float64)
+    centre = np.abs(values.mean(axis=0, dtype=np.float64))
+    # Rounding may leave a constant column a spread of the order of its last digit.
+    return np.where(spread > 1e-12 * centre, spread, 1.0)

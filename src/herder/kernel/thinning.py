@@ -1,0 +1,312 @@
+"""Thin a sample: the best small set of rows in place of all of them.
+
+Herding picks rows greedily, and exchange sweeps then improve the set (`herder.kernel.choice`).
+The distance kept small is the MMD between the chosen rows and the whole sample, which bounds the
+error of every average: for a function f of the kernel's space,
+
+.. math:: | E_{all} f - E_{chosen} f | \\le \\|f\\| \\, \\mathrm{MMD}.
+
+A random subset of size m has a root mean squared MMD of
+:math:`\\sqrt{(E k(x, x) - E E k(x, x')) (n - m) / (m (n - 1))}`, which is reported beside ours.
+"""
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import one_of, positive_int
+from herder.kernel._lanes import Progress
+from herder.kernel.approximate import APPROXIMATIONS, Approximation, Sample
+from herder.kernel.candidates import Candidates, candidates_of
+from herder.kernel.choice import Rules, choose
+from herder.kernel.cost import LONG_SECONDS, exact_cost
+from herder.kernel.functions import Stein
+from herder.kernel.inputs import Rows, read_choice, read_labels, read_rows, read_weights
+from herder.kernel.labelled import LabelledCandidates, Shares, quotas
+from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
+from herder.kernel.result import Task, Thinning
+from herder.kernel.targets import GivenTarget, read_target
+
+__all__ = ["thin"]
+
+#: Exchange sweeps at most. The first gains most; after five little is left to gain.
+SWEEPS = 5
+
+_log = logging.getLogger("herder")
+
+
+def thin(
+    X: Any,
+    n_select: int,
+    *,
+    kernel: KernelLike = "gaussian",
+    bandwidth: BandwidthLike = "median",
+    standardise: bool = False,
+    refine: bool | int = True,
+    unique: bool = True,
+    weights: str = "uniform",
+    sample_weight: ArrayLike | None = None,
+    log_weight: ArrayLike | None = None,
+    score: Any = None,
+    kernel_mean: Any = None,
+    y: ArrayLike | None = None,
+    shares: Shares = "proportional",
+    include: ArrayLike | None = None,
+    exclude: ArrayLike | None = None,
+    approximate: "str | Approximation | None" = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Thinning:
+    """Choose the rows that stand best for the whole sample.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (chain, draw, ...)
+        The sample: an array (memory-mapped if you like), a pandas or polars frame, an xarray or
+        ArviZ posterior, or a mapping of names to draws.
+    n_select : int
+        How many rows to choose; more than there are only with ``unique=False``.
+    kernel : str or callable, default "gaussian"
+        "gaussian", "matern32", "matern52", "laplace", "inverse-multiquadric", "energy", "stein"
+        (with ``score``), a kernel of `herder.kernel`, or your own function of two tables of rows
+        that returns their Gram matrix.
+    bandwidth : "median", float or array of shape (n_features,)
+        Length scale of the kernel, one or one for each column. "median" is the median distance
+        of rows, from at most 2,000 of them, spread evenly.
+    standardise : bool, default False
+        Measure every column in its standard deviation, where they have different units.
+    refine : bool or int, default True
+        Exchange rows after herding, up to five sweeps or as many as given: the best set of that
+        size. False keeps the order of herding, whose first rows are the choice of a smaller
+        size.
+    unique : bool, default True
+        Choose no row twice.
+    weights : "uniform", "simplex" or "optimal"
+        Equal weights; weights of a distribution; or any weights (Bayesian quadrature). The latter
+        two choose their own support and get far closer to the sample.
+    sample_weight, log_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, or their logarithms as importance samplers give them.
+    score : array-like of the shape of X, or callable, optional
+        Gradient of the log density at the rows, for the Stein kernel: the target is then the
+        density itself, so that a burn-in or a biased sampler is corrected.
+    kernel_mean : array-like of shape (n_samples,), callable, or KernelMean, optional
+        A target of your own: the mean of the kernel under it, at the rows.
+    y : array-like of shape (n_samples,), optional
+        Labels. Only rows of the same class are then compared.
+    shares : "proportional", "equal", "joint" or mapping of label to number
+        How many rows each class gets: its share of the sample (to the nearest row), the same
+        for all, or as given; "joint" lets the distance decide. The weights of the chosen rows
+        make up for unequal shares.
+    include, exclude : array-like of int, or of bool, optional
+        Rows that must be in, and rows that must stay out.
+    approximate : None, "chunks", "subsample" or "features"
+        Give up exactness for speed, by name: see `Chunks`, `Subsample` and `RandomFeatures`,
+        which may also be given themselves.
+    n_jobs : int, optional
+        Threads, all cores by default; the choice is the same for any number.
+    progress : callable, optional
+        Called with the share done and a word on what is being done.
+
+    Returns
+    -------
+    Thinning
+        Indices, weights, the MMD reached and that of a random subset, and what was lost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from herder import thin
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> chosen = thin(X, 20)
+    >>> X[chosen].shape
+    (20, 2)
+    >>> bool(chosen.mmd < chosen.mmd_random / 10)
+    True
+    """
+    rows = read_rows(X)
+    n, m = rows.n_rows, positive_int(n_select, "n_select")
+    one_of(weights, "weights", ["uniform", "simplex", "optimal"])
+    settled, barred = read_choice(include, exclude, n, m)
+    if unique and m > n - len(barred):
+        left = f"{n - len(barred)} rows" + (" that are not excluded" if len(barred) else "")
+        raise ValueError(
+            f"n_select must be at most the {left}, got {m}; unique=False allows a row to come "
+            "more than once"
+        )
+    if not unique and weights != "uniform":
+        raise ValueError(f"unique must be True when weights is {weights!r}, got False")
+    rules = Rules(bool(unique), settled, barred, _sweeps(refine))
+    task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
+    weight = read_weights(sample_weight, log_weight, n, rows.shape)
+    task = task.weighted(weight)
+    method = _approximation(approximate, task, weights, y)
+    if method is not None:
+        sample = Sample(task.values, task.kernel, task.mass, n_jobs)
+        return task.result(method.choose(sample, m, rules, progress), None)
+    if y is not None:
+        return _thin_classes(task, y, shares, m, rules, weights, progress)
+    if shares != "proportional":
+        raise ValueError(f"y must be given when shares is {shares!r}, got None")
+    _warn_if_long(task, m, rules, weights)
+    candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
+    return task.result(*_select(candidates, task, m, rules, weights, progress))
+
+
+def _sweeps(refine: bool | int) -> int:
+    if isinstance(refine, bool | np.bool_):
+        return SWEEPS if refine else 0
+    return positive_int(refine, "refine")
+
+
+def _task(
+    rows: Rows,
+    kernel: KernelLike,
+    bandwidth: BandwidthLike,
+    standardise: bool,
+    score: Any,
+    kernel_mean: Any,
+    n_jobs: int | None,
+) -> Task:
+    chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
+    values: NDArray[Any] = rows.values
+    given = read_target(kernel_mean, values)
+    if isinstance(chosen, Stein):
+        values = attach_scores(values, score)
+        if given is not None:
+            raise ValueError("kernel_mean must be None when kernel is 'stein': its mean is zero")
+        given = GivenTarget(np.zeros(rows.n_rows), 0.0)
+    elif score is not None:
+        raise ValueError(f"score must be None unless kernel is 'stein', got it with {kernel!r}")
+    return Task(rows, values, chosen, given, n_jobs=n_jobs)
+
+
+def _approximation(
+    approximate: "str | Approximation | None", task: Task, weights: str, y: Any
+) -> Approximation | None:
+    if approximate is None:
+        return None
+    if isinstance(approximate, str):
+        method = APPROXIMATIONS[one_of(approximate, "approximate", APPROXIMATIONS)]()
+    elif isinstance(approximate, tuple(APPROXIMATIONS.values())):
+        method = approximate
+    else:
+        names = ", ".join(repr(name) for name in APPROXIMATIONS)
+        raise TypeError(f"approximate must be None, {names}, or one of them, got {approximate!r}")
+    for name, wrong in (
+        ("weights", weights != "uniform"),
+        ("y", y is not None),
+        ("kernel_mean", task.given is not None),
+    ):
+        if wrong:
+            raise ValueError(f"{name} must be left at its default when approximate is given")
+    return method
+
+
+def _select(
+    candidates: Candidates,
+    task: Task,
+    m: int,
+    rules: Rules,
+    weights: str,
+    progress: Progress | None,
+) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
+    """Rows and, in the weighted modes, their weights."""
+    if weights == "uniform":
+        target = _target(candidates, task, "single", progress)
+        return choose(candidates, target, m, rules, progress=progress), None
+    from herder.kernel.quadrature import choose_weighted
+
+    target = _target(candidates, task, "double", progress)
+    mode = "simplex" if weights == "simplex" else "optimal"
+    allowed = np.ones(candidates.n_rows, dtype=bool)
+    allowed[rules.exclude] = False
+    return choose_weighted(
+        candidates, target, m, mode, mass=task.weight, allowed=allowed, include=rules.include
+    )
+
+
+def _target(
+    candidates: Candidates, task: Task, precision: Any, progress: Progress | None
+) -> NDArray[np.float64]:
+    if task.given is not None:
+        return task.given.values
+    return candidates.mean(task.weight, precision=precision, progress=progress)
+
+
+def _thin_classes(
+    task: Task,
+    y: ArrayLike,
+    shares: Shares,
+    m: int,
+    rules: Rules,
+    weights: str,
+    progress: Progress | None,
+) -> Thinning:
+    classes, codes = read_labels(y, task.rows.n_rows)
+    labelled = LabelledCandidates(task.values, codes, task.kernel, n_jobs=task.n_jobs)
+    task = task.labelled(classes, labelled)
+    if isinstance(shares, str) and shares == "joint":
+        return task.result(*_select(labelled, task, m, rules, weights, progress))
+    mass = np.bincount(codes, weights=task.mass)
+    counts = quotas(shares, classes, mass, m)
+    barred = np.zeros(len(codes), dtype=bool)
+    barred[rules.exclude] = True
+    _check_quotas(counts, classes, labelled, barred, rules)
+    chosen, parts = [], []
+    for c, count in enumerate(counts.tolist()):
+        if count == 0:
+            continue
+        own = labelled.members[c]
+        inner = Rules(
+            rules.unique,
+            np.flatnonzero(np.isin(own, rules.include)),
+            np.flatnonzero(barred[own]),
+            rules.sweeps,
+        )
+        part = task.part(own, mass[c])
+        picks, given = _select(labelled.part(c), part, count, inner, weights, None)
+        chosen.append(own[picks])
+        parts.append(mass[c] * (np.full(count, 1 / count) if given is None else given))
+        if progress is not None:
+            progress((c + 1) / len(counts), f"class {classes[c]}")
+    # Classes without a row are represented by the others, in proportion.
+    every = np.concatenate(parts)
+    return task.result(np.concatenate(chosen), every / every.sum() if _sums(weights) else every)
+
+
+def _sums(weights: str) -> bool:
+    return weights != "optimal"
+
+
+def _check_quotas(
+    counts: NDArray[np.intp],
+    classes: NDArray[Any],
+    labelled: LabelledCandidates,
+    barred: NDArray[np.bool_],
+    rules: Rules,
+) -> None:
+    included = np.bincount(labelled.codes[rules.include], minlength=len(classes))
+    for c, count in enumerate(counts.tolist()):
+        free = int((~barred[labelled.members[c]]).sum())
+        if rules.unique and count > free:
+            raise ValueError(
+                f"n_select must leave every class at most its rows, got {count} for "
+                f"{classes[c]!r}, which has {free}; shares='proportional' or a mapping may help, "
+                "and unique=False allows a row to come more than once"
+            )
+        if included[c] > count:
+            raise ValueError(
+                f"include must hold at most {count} rows of class {classes[c]!r}, "
+                f"got {included[c]}"
+            )
+
+
+def _warn_if_long(task: Task, m: int, rules: Rules, weights: str) -> None:
+    n, d = task.values.shape
+    cost = exact_cost(
+        n, d, m, sweeps=rules.sweeps, n_jobs=task.n_jobs, double=weights != "uniform"
+    )
+    if cost.seconds > LONG_SECONDS:
+        _log.warning("thin: %s; approximate='chunks' or 'subsample' is faster", cost)
