@@ -2,9 +2,12 @@
 
 import operator
 from collections.abc import Collection
-from typing import SupportsIndex, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
-__all__ = ["check_fitted", "non_negative_int", "one_of", "positive_int"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["check_fitted", "fit_points", "non_negative_int", "one_of", "positive_int"]
 
 T = TypeVar("T")
 
@@ -14,6 +17,18 @@ def check_fitted(estimator: object, attribute: str) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator, attribute)
+
+
+def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[Any]:
+    """Return ``X`` as float64 or float32 rows, by scikit-learn's rules for estimators.
+
+    ``reset`` is for ``fit``, which learns the number and names of the columns; elsewhere they
+    must be the same.
+    """
+    from sklearn.utils import validation
+
+    check: Any = validation.validate_data
+    return check(estimator, X, dtype=[np.float64, np.float32], reset=reset)
 
 
 def positive_int(value: SupportsIndex, name: str) -> int:

@@ -275,7 +275,7 @@ def gram_tile_sums(
 
 @jit_fused
 def from_inner(q: Any, norm: Any, norms: Any) -> None:
-    """|a - b|^2 = |a|^2 + |b|^2 - 2 a.b, not below zero; in place."""
+    """Turn inner products into |a|^2 + |b|^2 - 2 a.b, not below zero, in place."""
     zero = norm - norm
     for j in range(norms.size):
         v = (norm + norms[j]) - (q[j] + q[j])
@@ -324,18 +324,43 @@ def add_pair(y: Any, a: Any, b: Any, qa: Any, qb: Any) -> None:
 
 
 @jit
-def column(points: Any, j: int, shape: int, out: Any) -> None:
+def two_rows(points: Any, a: int, b: int, low: int, high: int, shape: int, q: Any) -> None:
+    """Fill both rows of ``q`` with kernel values of rows a and b to rows ``low`` to ``high``."""
+    qa, qb = q[0], q[1]
+    set_pair(points[0, low:high], points[0, a], points[0, b], qa, qb)
+    for k in range(1, points.shape[0]):
+        add_pair(points[k, low:high], points[k, a], points[k, b], qa, qb)
+    for r in range(2):
+        shape_values(q[r], high - low, shape)
+
+
+@jit
+def column(points: Any, j: int, shape: int, out: NDArray[np.float64]) -> None:
     """Fill ``out`` with k(x_j, x_i) for all i."""
-    d, n = points.shape
-    qa = np.empty(TILE, points.dtype)
-    qb = np.empty(TILE, points.dtype)
+    n = points.shape[1]
+    q = np.empty(TILE, points.dtype)
     for low in range(0, n, TILE):
         high = min(low + TILE, n)
-        set_pair(points[0, low:high], points[0, j], points[0, j], qa, qb)
-        for k in range(1, d):
-            add_pair(points[k, low:high], points[k, j], points[k, j], qa, qb)
-        shape_values(qa, high - low, shape)
-        out[low:high] = qa[: high - low]
+        set_column(points[0, low:high], points[0, j], q)
+        for k in range(1, points.shape[0]):
+            add_column(points[k, low:high], points[k, j], q)
+        shape_values(q, high - low, shape)
+        for i in range(high - low):
+            out[low + i] = q[i]
+
+
+@jit_relaxed
+def set_column(y: Any, a: Any, q: Any) -> None:
+    """Squared differences of one column of one row to all of ``y``."""
+    for j in range(y.size):
+        q[j] = (a - y[j]) * (a - y[j])
+
+
+@jit_relaxed
+def add_column(y: Any, a: Any, q: Any) -> None:
+    """Add the squared differences of one more column."""
+    for j in range(y.size):
+        q[j] += (a - y[j]) * (a - y[j])
 
 
 @jit_relaxed
@@ -394,25 +419,22 @@ def exchange(
 
     The row put in is covered together with the next one taken out, so that a trial is one pass.
     """
-    d, n = points.shape
-    m = chosen.size
-    qa, qb = np.empty(TILE, points.dtype), np.empty(TILE, points.dtype)
+    n, m = points.shape[1], chosen.size
+    q = np.empty((2, TILE), points.dtype)
     scores, tops = np.empty(n), np.empty((n + TILE - 1) // TILE)
+    # The first row is taken out beforehand: its trial then adds it and takes it out again.
     changed, added = 0, chosen[start]
+    column(points, added, shape, scores)
+    for i in range(n):
+        covered[i] -= sign * scores[i]
     for t in range(start, stop):
         old = chosen[t]
         for low in range(0, n, TILE):
             high = min(low + TILE, n)
-            set_pair(points[0, low:high], points[0, added], points[0, old], qa, qb)
-            for k in range(1, d):
-                add_pair(points[k, low:high], points[k, added], points[k, old], qa, qb)
-            shape_values(qa, high - low, shape)
-            shape_values(qb, high - low, shape)
-            if t == start:
-                qa[:] = 0
+            two_rows(points, added, old, low, high, shape, q)
             part = scores[low:high]
-            move(qa, qb, sign, covered[low:high], base[low:high], 1.0 / m, part)
-        stay = scores[old]
+            move(q[0], q[1], sign, covered[low:high], base[low:high], 1.0 / m, part)
+        stay = float(scores[old])
         if unique:
             for s in range(m):
                 if s != t:

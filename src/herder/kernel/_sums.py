@@ -8,6 +8,7 @@ differences are taken column by column.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def _product_work(
         start, stop = unit
         rows = np.ascontiguousarray(points[:, start:stop].T)
         edges = [start, *range(stop, points.shape[1], TILE_COLUMNS), points.shape[1]]
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in pairwise(edges):
             if low < high:
                 inner = rows @ points[:, low:high]
                 _jit.gram_tile_sums(inner, norms, weights, shape, start, low, sums[lane])

@@ -182,7 +182,7 @@ class FeatureCandidates:
         return self.features[rows].astype(np.float64) @ right.T
 
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The features themselves."""
+        """Give the features themselves."""
         return self.features[rows].astype(np.float64)
 
 

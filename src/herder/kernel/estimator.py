@@ -1,13 +1,12 @@
 """Scikit-learn face of `thin`."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
-from herder._validation import check_fitted
+from herder._validation import check_fitted, fit_points
 from herder.kernel.functions import Energy, Stein, centred
 from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
 from herder.kernel.thinning import thin
@@ -80,7 +79,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows in the target.
         """
-        points: NDArray[Any] = validate_data(self, X, dtype=[np.float64, np.float32])
+        points = fit_points(self, X)
         kernel = resolve_kernel(self.kernel, self.bandwidth, points, standardise=self.standardise)
         if isinstance(kernel, Stein):
             raise ValueError("kernel must not be 'stein', which needs scores: use herder.thin")
@@ -106,5 +105,5 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Kernel values of every row of ``X`` to the chosen points."""
         check_fitted(self, "samples_")
-        points: NDArray[Any] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        points = fit_points(self, X, reset=False)
         return np.asarray(self.kernel_(points, self.samples_), np.float64)

@@ -47,7 +47,9 @@ Bandwidth: TypeAlias = "float | NDArray[np.float64]"
 class Kernel(Protocol):
     """Anything called with two tables of rows that returns their Gram matrix."""
 
-    def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]: ...
+    def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
+        """Gram matrix of the rows of ``A`` and ``B``."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -219,9 +221,9 @@ def _squared_distances(
     # cdist takes differences first: no cancellation for data far from the origin.
     from scipy.spatial.distance import cdist
 
-    return cdist(
-        np.asarray(A, np.float64) / bandwidth, np.asarray(B, np.float64) / bandwidth, "sqeuclidean"
-    )
+    left, right = np.asarray(A, np.float64), np.asarray(B, np.float64)
+    distances = cdist(left / bandwidth, right / bandwidth, "sqeuclidean")
+    return distances.astype(np.float64, copy=False)
 
 
 def _gaussian(q: NDArray[np.float64]) -> None:

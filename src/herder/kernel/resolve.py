@@ -1,7 +1,7 @@
 """From the words of a call to a kernel with its bandwidth."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,16 +84,17 @@ def _complete(
             f"its own, got bandwidth={bandwidth!r}, standardise={standardise}"
         )
     if hasattr(kernel, "shape") and hasattr(kernel, "bandwidth"):
-        _lengths(kernel.bandwidth, values.shape[1])
-        return kernel
+        _lengths(getattr(kernel, "bandwidth"), values.shape[1])  # noqa: B009
+        return cast(Kernel, kernel)
+    own = cast(Kernel, kernel)
     probe = np.asarray(values[:2], np.float64)
-    gram = np.asarray(kernel(probe, probe))
+    gram = np.asarray(own(probe, probe))
     if gram.shape != (len(probe), len(probe)) or gram.dtype.kind not in "fiu":
         raise ValueError(
             "kernel must be a function of two tables of rows that returns their Gram matrix, "
             f"of shape {(len(probe), len(probe))} for two rows, got shape {gram.shape}"
         )
-    return kernel
+    return own
 
 
 def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
@@ -113,7 +114,7 @@ def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Standard deviation of each column; one for a constant column, which then weighs nothing."""
+    """Spread of each column; one for a constant column, which then weighs nothing."""
     spread = values.std(axis=0, dtype=np.float64)
     centre = np.abs(values.mean(axis=0, dtype=np.float64))
     # Rounding may leave a constant column a spread of the order of its last digit.

@@ -116,7 +116,7 @@ class Thinning:
         mass = task.mass
         spread = max(float(mass @ candidates.diagonal) - self._reference[1], 0.0)
         n = candidates.n_rows
-        if task.weight is None and 1 < n and m <= n:
+        if task.weight is None and n > 1 and m <= n:
             spread *= (n - m) / (n - 1)
         return float(np.sqrt(spread / m))
 
@@ -149,7 +149,7 @@ class Thinning:
         return self._task.rows.take(table, self.indices)
 
     def loss(self) -> Losses:
-        """What was lost in each column: means, standard deviations, quantiles."""
+        """Say what was lost in each column: means, standard deviations, quantiles."""
         rows = self._task.rows
         weights = self.weights if (self.weights >= 0).all() else None
         return column_losses(rows.values, self.indices, weights, self._task.weight, rows.names)

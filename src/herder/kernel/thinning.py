@@ -1,13 +1,13 @@
-"""Thin a sample: the best small set of rows in place of all of them.
+r"""Thin a sample: the best small set of rows in place of all of them.
 
 Herding picks rows greedily, and exchange sweeps then improve the set (`herder.kernel.choice`).
 The distance kept small is the MMD between the chosen rows and the whole sample, which bounds the
 error of every average: for a function f of the kernel's space,
 
-.. math:: | E_{all} f - E_{chosen} f | \\le \\|f\\| \\, \\mathrm{MMD}.
+.. math:: | E_{all} f - E_{chosen} f | \le \|f\| \, \mathrm{MMD}.
 
 A random subset of size m has a root mean squared MMD of
-:math:`\\sqrt{(E k(x, x) - E E k(x, x')) (n - m) / (m (n - 1))}`, which is reported beside ours.
+:math:`\sqrt{(E k(x, x) - E E k(x, x')) (n - m) / (m (n - 1))}`, which is reported beside ours.
 """
 
 import logging
@@ -25,6 +25,7 @@ from herder.kernel.cost import LONG_SECONDS, exact_cost
 from herder.kernel.functions import Stein
 from herder.kernel.inputs import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.labelled import LabelledCandidates, Shares, quotas
+from herder.kernel.quadrature import choose_weighted
 from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.result import Task, Thinning
 from herder.kernel.targets import GivenTarget, read_target
@@ -216,14 +217,19 @@ def _select(
     if weights == "uniform":
         target = _target(candidates, task, "single", progress)
         return choose(candidates, target, m, rules, progress=progress), None
-    from herder.kernel.quadrature import choose_weighted
-
     target = _target(candidates, task, "double", progress)
     mode = "simplex" if weights == "simplex" else "optimal"
     allowed = np.ones(candidates.n_rows, dtype=bool)
     allowed[rules.exclude] = False
     return choose_weighted(
-        candidates, target, m, mode, mass=task.weight, allowed=allowed, include=rules.include
+        candidates,
+        target,
+        m,
+        mode,
+        sample_weight=task.mass if task.given is None else None,
+        allowed=allowed,
+        include=rules.include,
+        progress=progress,
     )
 
 
@@ -249,7 +255,7 @@ def _thin_classes(
     task = task.labelled(classes, labelled)
     if isinstance(shares, str) and shares == "joint":
         return task.result(*_select(labelled, task, m, rules, weights, progress))
-    mass = np.bincount(codes, weights=task.mass)
+    mass = np.bincount(codes, weights=task.mass).astype(np.float64)
     counts = quotas(shares, classes, mass, m)
     barred = np.zeros(len(codes), dtype=bool)
     barred[rules.exclude] = True
