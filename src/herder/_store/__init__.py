@@ -18,12 +18,14 @@ A missing value is NaN in a float column and None elsewhere (the column is then 
 
 from herder._store.arrays import load_arrays, save_arrays
 from herder._store.files import whole_file
+from herder._store.numpy_table import map_array
 from herder._store.source import TableSource
 from herder._store.tables import open_table, write_table
 
 __all__ = [
     "TableSource",
     "load_arrays",
+    "map_array",
     "open_table",
     "save_arrays",
     "whole_file",

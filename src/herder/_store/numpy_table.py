@@ -12,9 +12,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._store.files import PathLike
 from herder._store.source import Chunk, TableSource, UnfitError, as_text, width
 
-__all__ = ["open_npy", "open_npz", "write_npy", "write_npz"]
+__all__ = ["map_array", "open_npy", "open_npz", "write_npy", "write_npz"]
 
 
 def _check_numpy(path: Path, name: str, dtype: np.dtype[Any]) -> None:
@@ -22,16 +23,35 @@ def _check_numpy(path: Path, name: str, dtype: np.dtype[Any]) -> None:
         raise ValueError(f"{path} must hold numbers or text, got dtype {dtype} in {name}")
 
 
-def open_npy(path: Path) -> TableSource:
-    """Map a 2-D array; its columns have no names of their own."""
+def map_array(path: PathLike, *, ndims: tuple[int, ...] = (2,)) -> NDArray[Any]:
+    """Map the array of a .npy file, which is not loaded.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    ndims : tuple of int
+        Numbers of dimensions that will do: 2 for rows by columns, 3 for chains, draws, columns.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{path} must be a whole .npy file, got: {error}") from error
-    if not isinstance(table, np.ndarray) or table.ndim != 2:
-        found = f"shape {table.shape}" if isinstance(table, np.ndarray) else "an archive"
-        raise ValueError(f"{path} must hold a 2-D array, rows by columns, got {found}")
-    _check_numpy(path, "the array", table.dtype)
+    if not isinstance(array, np.ndarray) or array.ndim not in ndims:
+        found = f"shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
+        kinds = {2: "a 2-D array, rows by columns", 3: "a 3-D one, chains by draws by columns"}
+        wanted = ", or ".join(kinds[ndim] for ndim in ndims)
+        raise ValueError(f"{path} must hold {wanted}, got {found}")
+    _check_numpy(file, "the array", array.dtype)
+    return array
+
+
+def open_npy(path: Path) -> TableSource:
+    """Map a 2-D array; its columns have no names of their own."""
+    table = map_array(path)
     names = tuple(f"x{j}" for j in range(table.shape[1]))
 
     def read(n: int) -> Iterator[Chunk]:

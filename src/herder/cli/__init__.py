@@ -12,6 +12,7 @@ from herder.cli._border import STOPPED, catch_signals
 from herder.cli.demo import demo as demo_verb
 from herder.cli.moments import moments as moments_verb
 from herder.cli.synth import synth as synth_verb
+from herder.cli.thin import thin as thin_verb
 
 __all__ = ["app", "main"]
 
@@ -43,6 +44,7 @@ def _herder(
     """Deterministic sampling and learning by herding."""
 
 
+app.command("thin")(thin_verb)
 app.command("moments")(moments_verb)
 app.command("synth")(synth_verb)
 app.command("demo")(demo_verb)

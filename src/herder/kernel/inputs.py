@@ -19,7 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder.kernel.forms import form_of, locate, read_columns, take_rows
 
-__all__ = ["Rows", "locate", "read_choice", "read_labels", "read_rows", "read_weights"]
+__all__ = [
+    "Rows",
+    "locate",
+    "read_choice",
+    "read_labels",
+    "read_rows",
+    "read_weights",
+    "require_finite",
+]
 
 #: Values larger than this are refused: the squared distance of two such rows, a sum of up to
 #: a million squares of (2 x), must stay below 1.8e308.
@@ -45,7 +53,8 @@ class Rows:
     shape : tuple of int
         (n,), or (chains, draws) where rows are counted chain by chain.
     kind : str
-        Form of the input: "array", "mapping", "pandas", "polars", "dataarray", "dataset", "tree".
+        Form of the input: "array", "mapping", "pandas", "polars", "dataarray", "dataset", "tree";
+        or "file" for rows that were read from one.
     """
 
     values: NDArray[np.floating]
@@ -92,7 +101,7 @@ def read_rows(X: Any) -> Rows:
             "while a minimum of 1 is required."
         )
     rows = Rows(values, names, shape, form)
-    _require_finite(rows)
+    require_finite(rows)
     return rows
 
 
@@ -107,7 +116,8 @@ def _is_ordinary(block: NDArray[np.floating]) -> bool:
     return float(block.min()) >= -MAX_SIZE and float(block.max()) <= MAX_SIZE
 
 
-def _require_finite(rows: Rows) -> None:
+def require_finite(rows: Rows) -> None:
+    """Refuse values that are not finite, or too large to be squared; name columns and rows."""
     if all(_is_ordinary(block) for _, block in _blocks(rows.values)):
         return
     d = rows.values.shape[1]
@@ -139,6 +149,8 @@ def _require_finite(rows: Rows) -> None:
 def _remedy(rows: Rows, kind: int) -> str:
     if kind == 2:
         return "Divide the column by a constant, or drop it"
+    if rows.kind == "file":
+        return "Drop these rows from the file, fill them in, or leave the column out"
     keep = {
         "pandas": "X.replace([np.inf, -np.inf], np.nan).dropna()" if kind else "X.dropna()",
         "polars": "X.filter(pl.all_horizontal(pl.all().is_finite()))",

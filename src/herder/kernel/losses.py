@@ -144,7 +144,7 @@ class Losses:
         return {head: list(np.asarray(values).tolist()) for head, values in columns.items()}
 
     def __str__(self) -> str:
-        shown = self if len(self.names) <= N_SHOWN else self.worst(N_SHOWN)
+        shown = self.worst(N_SHOWN)
         heads = ["column", "mean", "sd", *(f"{100 * p:g}%" for p in self.quantiles), "distance"]
         cells = np.vstack([shown.mean_change, shown.sd_change, shown.quantile_change]).T
         table = [

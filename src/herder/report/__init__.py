@@ -2,5 +2,18 @@
 
 from herder.report.page import Facts, Page, Picture, Table, Text
 from herder.report.synthesis import Synthesis, synthesis_page
+from herder.report.thinning import MmdPath, ThinningReport, mmd_path, thinning_page
 
-__all__ = ["Facts", "Page", "Picture", "Synthesis", "Table", "Text", "synthesis_page"]
+__all__ = [
+    "Facts",
+    "MmdPath",
+    "Page",
+    "Picture",
+    "Synthesis",
+    "Table",
+    "Text",
+    "ThinningReport",
+    "mmd_path",
+    "synthesis_page",
+    "thinning_page",
+]

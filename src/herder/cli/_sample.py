@@ -1,0 +1,287 @@
+"""The sample that ``herder thin`` reads: its numbers in memory or mapped, the rest re-read.
+
+Columns that distances are taken over are read once. All columns of the chosen rows are read
+again at the end, so that text and labels come along and nothing else is held.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.progress import Progress
+
+from herder._store import TableSource, map_array, open_table
+from herder.cli._border import heed_signals
+from herder.kernel.inputs import Rows, require_finite
+
+__all__ = ["Roles", "Sample", "read_sample", "read_scores"]
+
+#: Bytes of one chunk while a file is read.
+CHUNK_BYTES = 32 * 2**20
+
+#: Rows that a trial of the output's format is made of, besides those with gaps.
+N_TRIAL = 4
+
+Chunk = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What columns are for; the rest is used for distances.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Use only these; all when empty.
+    drop : sequence of str
+        Carry these along.
+    label : str or None
+        Column of labels.
+    weight : str or None
+        Column of weights, or of their logarithms.
+    """
+
+    columns: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    label: str | None = None
+    weight: str | None = None
+
+    def used(self, path: Path, names: Sequence[str]) -> list[str]:
+        """Give the columns that distances are taken over."""
+        kept = _split(self.columns, names, "columns", path) or list(names)
+        aside = {"drop": _split(self.drop, names, "drop", path)}
+        for role, name in (("label-column", self.label), ("weight column", self.weight)):
+            aside[role] = [] if name is None else _split([name], names, role, path)
+        for role, dropped in aside.items():
+            twice = [name for name in dropped if self.columns and name in kept]
+            if twice:
+                raise ValueError(f"{role} must not be one of --columns, got {twice[0]!r} in both")
+        used = [name for name in kept if all(name not in names for names in aside.values())]
+        if not used:
+            raise ValueError(f"{path} must have a column left to measure distances by, got none")
+        return used
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample as numbers, and the way to all columns of chosen rows.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    names, used : sequence of str
+        All columns, and those that distances are taken over.
+    values : ndarray of shape (n, d)
+        The latter, mapped where the file allows it.
+    shape : tuple of int
+        (n,) or (chains, draws).
+    labels, weight : ndarray of shape (n,) or None
+        Of the rows.
+    trial : mapping
+        A few rows with all columns, some with the gaps that each column has.
+    take : callable
+        Gives all columns of the rows of given indices, in that order.
+    """
+
+    path: Path
+    names: Sequence[str]
+    used: Sequence[str]
+    values: NDArray[Any]
+    shape: tuple[int, ...]
+    labels: NDArray[Any] | None
+    weight: NDArray[Any] | None
+    trial: Chunk
+    take: Callable[[NDArray[np.intp]], Chunk]
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the numbers stay in their file."""
+        base: Any = self.values
+        while base is not None and not isinstance(base, np.memmap):
+            base = base.base
+        return base is not None
+
+
+def read_sample(path: Path, roles: Roles, progress: Progress) -> Sample:
+    """Read a file of rows, or of chains and draws; what is not numbers is refused by name."""
+    if path.suffix.lower() == ".npy":
+        sample = _map_sample(path, roles)
+    else:
+        task = progress.add_task(f"opening {path.name}", total=None, note="")
+        source = open_table(path)
+        progress.update(task, total=1, completed=1)
+        sample = _load_sample(source, roles, progress)
+    try:
+        require_finite(Rows(sample.values, tuple(sample.used), sample.shape, "file"))
+    except ValueError as error:
+        text = str(error).replace("X must", f"{path} must", 1)
+        raise ValueError(f"{text}: --drop NAME") from None
+    return sample
+
+
+def read_scores(path: Path, sample: Sample) -> NDArray[Any]:
+    """Read the gradients of the log density at the rows, one for every used column."""
+    if path.suffix.lower() == ".npy":
+        array = map_array(path, ndims=(2, 3))
+        values = array.reshape(-1, array.shape[-1])
+        names = [f"x{j}" for j in range(values.shape[1])]
+    else:
+        source = open_table(path)
+        names = list(source.names)
+        values = np.column_stack(_whole(source, names))
+    wanted = sample.values.shape
+    if set(sample.used) <= set(names):
+        values = values[:, [names.index(name) for name in sample.used]]
+    if values.shape != wanted:
+        raise ValueError(
+            f"{path} must have {wanted[0]:,} rows and a column for each of "
+            f"{', '.join(sample.used[:5])}, got shape {values.shape}"
+        )
+    if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+        raise ValueError(f"{path} must hold finite numbers only")
+    return values
+
+
+def _map_sample(path: Path, roles: Roles) -> Sample:
+    array = map_array(path, ndims=(2, 3))
+    if 0 in array.shape:
+        raise ValueError(f"{path} must hold at least one row and one column, got {array.shape}")
+    shape = array.shape[:-1]
+    flat = array.reshape(-1, array.shape[-1])
+    names = [f"x{j}" for j in range(flat.shape[1])]
+    used = roles.used(path, names)
+    if flat.dtype.kind not in "biuf":
+        _refuse_text(path, used, roles)
+    # A selection of columns is a copy; all of them stay in the file.
+    part = flat if len(used) == len(names) else flat[:, [names.index(name) for name in used]]
+
+    def column(name: str | None) -> NDArray[Any] | None:
+        return None if name is None else np.array(flat[:, names.index(name)])
+
+    def take(indices: NDArray[np.intp]) -> Chunk:
+        rows = np.asarray(flat[indices])
+        return {name: rows[:, j] for j, name in enumerate(names)}
+
+    labels, weight = column(roles.label), column(roles.weight)
+    first = np.arange(min(N_TRIAL, len(flat)))
+    trial = take(first)
+    return Sample(path, names, used, part, shape, labels, weight, trial, take)
+
+
+def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sample:
+    names, n = list(source.names), source.n_rows or 0
+    used = roles.used(source.path, names)
+    values: NDArray[Any] | None = None
+    others: dict[str, list[NDArray[Any]]] = {
+        name: [] for name in (roles.label, roles.weight) if name is not None
+    }
+    trial: list[Chunk] = []
+    task = progress.add_task(f"reading {source.path.name}", total=n, note="")
+    for start, chunk in _numbered(source):
+        columns = [_numbers(chunk[name]) for name in used]
+        odd = [name for name, column in zip(used, columns, strict=True) if column is None]
+        if odd:
+            _refuse_text(source.path, odd, roles)
+        if values is None:
+            narrow = all(chunk[name].dtype in (np.float32, np.float16) for name in used)
+            values = np.empty((n, len(used)), np.float32 if narrow else np.float64)
+        for j, column in enumerate(columns):
+            values[start : start + len(chunk[names[0]]), j] = column
+        for name, parts in others.items():
+            parts.append(chunk[name])
+        trial += _examples(chunk, first=not start)
+        progress.update(task, completed=start + len(chunk[names[0]]))
+    if values is None:
+        raise ValueError(f"{source.path} must hold at least one row, got none")
+    kept = {name: np.concatenate(parts) for name, parts in others.items()}
+
+    def take(indices: NDArray[np.intp]) -> Chunk:
+        return _take(source, indices)
+
+    return Sample(
+        path=source.path,
+        names=names,
+        used=used,
+        values=values,
+        shape=(n,),
+        labels=kept.get(roles.label or ""),
+        weight=kept.get(roles.weight or ""),
+        trial={name: np.concatenate([rows[name] for rows in trial]) for name in names},
+        take=take,
+    )
+
+
+def _numbered(source: TableSource) -> Iterator[tuple[int, Chunk]]:
+    """Give chunks with the number of their first row."""
+    start = 0
+    for chunk in source.chunks(CHUNK_BYTES):
+        heed_signals()
+        yield start, chunk
+        start += len(chunk[source.names[0]])
+
+
+def _whole(source: TableSource, names: Sequence[str]) -> list[NDArray[Any]]:
+    chunks = [chunk for _, chunk in _numbered(source)]
+    return [np.concatenate([chunk[name] for chunk in chunks]) for name in names]
+
+
+def _take(source: TableSource, indices: NDArray[np.intp]) -> Chunk:
+    """Read the file again for some of its rows."""
+    order = np.argsort(indices, kind="stable")
+    ranked = indices[order]
+    parts: list[Chunk] = []
+    for start, chunk in _numbered(source):
+        low, high = np.searchsorted(ranked, [start, start + len(chunk[source.names[0]])])
+        parts.append({name: column[ranked[low:high] - start] for name, column in chunk.items()})
+        if high == len(ranked):
+            break
+    if sum(len(part[source.names[0]]) for part in parts) != len(indices):
+        raise ValueError(f"{source.path} must stay as it is while it is read, got fewer rows")
+    place = np.empty(len(indices), dtype=np.intp)
+    place[order] = np.arange(len(indices))
+    return {name: np.concatenate([part[name] for part in parts])[place] for name in source.names}
+
+
+def _numbers(column: NDArray[Any]) -> NDArray[Any] | None:
+    """Give a column as numbers, gaps as NaN; None when it holds anything else."""
+    if column.dtype.kind in "biuf":
+        return column
+    if any(isinstance(item, str) for item in column):
+        return None
+    return np.array([np.nan if item is None else float(item) for item in column])
+
+
+def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:
+    """Give the first rows of the file, and a row with a gap for each column that has one."""
+    rows = list(range(min(N_TRIAL, len(next(iter(chunk.values())))))) if first else []
+    for column in chunk.values():
+        if column.dtype.kind == "O":
+            gap = next((i for i, item in enumerate(column) if item is None), None)
+            rows += [] if gap is None else [gap]
+    return [{name: column[rows] for name, column in chunk.items()}] if rows else []
+
+
+def _refuse_text(path: Path, odd: Sequence[str], roles: Roles) -> None:
+    shown = ", ".join(repr(name) for name in odd[:5]) + (", ..." if len(odd) > 5 else "")
+    label = f", or --label-column {odd[0]}" if roles.label is None else ""
+    raise ValueError(
+        f"{path} must have columns of numbers, got text in {shown}; carry it along unused with "
+        f"--drop {','.join(odd)}{label}"
+    )
+
+
+def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) -> list[str]:
+    """Read names joined by commas; a name that itself has a comma is given alone."""
+    found: list[str] = []
+    for text in texts:
+        parts = [text] if text in names else [part.strip() for part in text.split(",")]
+        for part in parts:
+            if part not in names:
+                known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+                raise ValueError(f"{role} must name columns of {path}, {known}, got {part!r}")
+        found += [part for part in parts if part not in found]
+    return found
