@@ -14,7 +14,7 @@ name               what is given up                                             
 =================  ==============================================================  ================
 
 No random numbers are drawn: rows are spread by the golden ratio, and the frequencies of the
-features are the points of a Halton sequence put through the normal quantile.
+features of [rahimi2007]_ are the points of a Halton sequence put through the normal quantile.
 """
 
 from dataclasses import dataclass, replace

@@ -12,9 +12,9 @@ InverseMultiquadric    :math:`(1 + r^2)^{-1/2}`
 ====================== ====================================================================
 
 `Energy` is :math:`|a - c| + |b - c| - |a - b|`: its squared MMD is the energy distance of
-Székely and Rizzo whatever the centre c. `Stein` is the Langevin-Stein kernel of
-:cite:`riabiz2022`: its mean under a density with score :math:`\nabla \log p` is zero, so that
-the target is the density itself and not the sample.
+[szekely2013]_ whatever the centre c. `Stein` is the Langevin-Stein kernel of [riabiz2022]_: its
+mean under a density with score :math:`\nabla \log p` is zero, so that the target is the density
+itself and not the sample.
 """
 
 from collections.abc import Callable

@@ -5,10 +5,11 @@ Herding in feature space needs only scores :math:`u_i = \langle w, \phi(x_i) \ra
 .. math:: s_t = \arg\max_i u_i, \qquad u \leftarrow u + \bar k - K_{s_t},
           \qquad \bar k_i = \sum_j p_j k(x_i, x_j).
 
-Starting from :math:`u = \bar k` this is equation 4.20 of [chen2014]_ times T + 1. After T picks
-the MMD to the sample is O(1/T) when the mean lies inside the hull of the features, which a finite
-sample and a finite-dimensional feature space give; for a Gaussian kernel the constant grows with
-the sample and no rate is guaranteed ([bach2012]_), though one near 1/T is usually seen.
+Starting from :math:`u = \bar k` this is the herding of [chen2010]_, equation 4.20 of [chen2014]_
+times T + 1. After T picks the MMD to the sample is O(1/T) when the mean lies inside the hull of
+the features, which a finite sample and a finite-dimensional feature space give; for a Gaussian
+kernel the constant grows with the sample and no rate is guaranteed ([bach2012]_), though one near
+1/T is usually seen.
 
 Departure: scores within a tolerance of the highest tie, and the lowest index wins, so that
 rounding never decides.

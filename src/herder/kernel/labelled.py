@@ -5,7 +5,7 @@ r"""Rows with labels: the kernel counts only between rows of the same class.
 The squared MMD is then a sum over classes,
 :math:`\sum_c \| p_c \mu_c - w_c \hat\mu_c \|^2`, where class c has the share :math:`p_c` of the
 sample and the weight :math:`w_c` of the choice. If the number from each class is settled the
-classes are thinned one by one.
+classes are thinned one by one, as the exemplars of [rebuffi2017]_ are.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-r"""Maximum mean discrepancy: how far two weighted samples are apart, under a kernel.
+r"""Maximum mean discrepancy ([gretton2012]_): how far two weighted samples are apart.
 
 .. math:: \mathrm{MMD}^2 = x' K_{XX} x - 2 x' K_{XY} y + y' K_{YY} y
 
