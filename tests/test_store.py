@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from herder._store import load_arrays, open_table, save_arrays, whole_file, write_table
+from herder._store import load_arrays, map_array, open_table, save_arrays, whole_file, write_table
 
 FORMATS = ["csv", "npy", "npz", "parquet"]
 
@@ -303,6 +303,19 @@ def test_npy_needs_two_dimensions(tmp_path, shape):
     np.save(tmp_path / "a.npy", np.zeros(shape))
     with pytest.raises(ValueError, match=r"a\.npy must hold a 2-D array, rows by columns, got sh"):
         open_table(tmp_path / "a.npy")
+
+
+def test_arrays_of_draws_are_mapped(tmp_path):
+    draws = np.arange(24.0).reshape(2, 4, 3)
+    np.save(tmp_path / "a.npy", draws)
+    mapped = map_array(tmp_path / "a.npy", ndims=(2, 3))
+    assert isinstance(mapped, np.memmap)
+    assert np.array_equal(mapped, draws)
+    np.save(tmp_path / "b.npy", np.zeros(3))
+    with pytest.raises(ValueError, match=r"2-D .*, or a 3-D one, .*, got shape \(3,\)"):
+        map_array(tmp_path / "b.npy", ndims=(2, 3))
+    with pytest.raises(FileNotFoundError, match="must name a file that exists"):
+        map_array(tmp_path / "c.npy")
 
 
 @pytest.mark.parametrize("suffix", FORMATS[1:])

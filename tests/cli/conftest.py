@@ -4,6 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from herder._store import write_table
+from tests.cli import samples
+
 NAMES = ("rain", "wind", "cold", "dark", "late")
 
 
@@ -51,3 +54,19 @@ def contradictory_csv(tmp_path_factory) -> Path:
     pairs = [("a", "b", 45, 100), ("a", "c", 20, 100), ("b", "c", 30, 100)]
     path = tmp_path_factory.mktemp("tables") / "wrong.csv"
     return write_csv(path, ("variable_a", "variable_b", "count", "total"), singles + pairs)
+
+
+@pytest.fixture(scope="session")
+def plants(tmp_path_factory) -> Path:
+    """240 rows of numbers, text, a gap and a weight."""
+    path = tmp_path_factory.mktemp("tables") / "plants.csv"
+    write_table(path, samples.NAMES, [samples.columns()])
+    return path
+
+
+@pytest.fixture(scope="session")
+def draws(tmp_path_factory) -> Path:
+    """3 chains of 80 draws of 2 parameters."""
+    path = tmp_path_factory.mktemp("tables") / "draws.npy"
+    np.save(path, np.random.default_rng(9).normal(size=(3, 80, 2)))
+    return path

@@ -288,10 +288,8 @@ def _summary(job: Job, done: _Done) -> list[str]:
     lines = [f"{job.output}: {m:,} of the {n:,} rows of {job.table}"]
     if done.mmd is not None and done.mmd_random is not None:
         better = f" ({done.mmd_random / done.mmd:,.1f} times better)" if done.mmd > 0 else ""
-        lines.append(
-            f"MMD to {done.whole}: {done.mmd:.3e}; a random subset would have {done.mmd_random:.3e}"
-            f"{better}"
-        )
+        random = f"a random subset would have {done.mmd_random:.3e}{better}"
+        lines.append(f"MMD to {done.whole}: {done.mmd:.3e}; {random}")
     lines += [*done.notes, *str(done.losses).splitlines()]
     for role, path in (("indices", job.indices), ("report", job.report)):
         if path is not None:
