@@ -63,7 +63,8 @@ class Subsample:
     ) -> NDArray[np.intp]:
         """Choose among the rows that were spread out."""
         most = max(positive_int(self.n_candidates, "n_candidates"), 8 * n_select)
-        rows = np.union1d(even_rows(len(sample.values), most), rules.include)
+        allowed = np.delete(np.arange(len(sample.values)), rules.exclude)
+        rows = np.union1d(allowed[even_rows(len(allowed), most)], rules.include)
         return _choose_among(rows, sample, n_select, rules, progress)
 
 
@@ -90,13 +91,18 @@ class Chunks:
         winners = [rules.include]
         for c in range(n_chunks):
             rows = np.arange(c, n, n_chunks)
-            rows = rows[~barred[rows]]
-            candidates = candidates_of(sample.values[rows], sample.kernel, n_jobs=sample.n_jobs)
             mass = sample.weight[rows]
-            if mass.sum() > 0:
-                target = candidates.mean(mass / mass.sum(), precision="single")
-                free = Rules(True, _none(), _none(), min(1, rules.sweeps))
-                winners.append(rows[choose(candidates, target, min(n_select, len(rows)), free)])
+            closed = np.flatnonzero(barred[rows])
+            count = min(n_select, len(rows) - len(closed))
+            if count:
+                candidates = candidates_of(
+                    sample.values[rows], sample.kernel, n_jobs=sample.n_jobs
+                )
+                # A part without weight still has rows that may be needed.
+                part = mass / mass.sum() if mass.any() else None
+                target = candidates.mean(part, precision="single")
+                free = Rules(True, _none(), closed, min(1, rules.sweeps))
+                winners.append(rows[choose(candidates, target, count, free)])
             if progress is not None:
                 progress((c + 1) / (n_chunks + 1), f"chunk {c + 1} of {n_chunks}")
         rows = np.unique(np.concatenate(winners))
