@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.kernel._lanes import Progress
+from herder.kernel._lanes import Progress, count_threads
 from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred, diagonal_of
 
 __all__ = [
@@ -135,7 +135,7 @@ class PairCandidates:
     Parameters
     ----------
     values : array of shape (n, d)
-        The rows; they are not kept, only their coordinates divided by the bandwidth.
+        The rows.
     kernel : Radial or Energy
         A built-in kernel.
     n_jobs : int, optional
@@ -151,9 +151,11 @@ class PairCandidates:
         self.n_rows = len(values)
         self.n_jobs = n_jobs
         self.code = SHAPES[kernel.shape]
-        # float32 rows stay so: their coordinates are exact to single precision at best.
+        self.values = values
+        self.centre = values.mean(axis=0, dtype=np.float64)
+        # float32 rows are chosen from as they are; double is for what is reported.
         double = values.dtype != np.float32
-        self.points = _coordinates(values, kernel.bandwidth, np.float64 if double else np.float32)
+        self.points = self._coordinates(values, np.float64 if double else np.float32)
         self.reach = float(max(-self.points.min(), self.points.max()))
         self.diagonal = np.ones(self.n_rows)
         self._radii = np.zeros(self.n_rows)
@@ -164,7 +166,9 @@ class PairCandidates:
     @cached_property
     def doubles(self) -> NDArray[np.float64]:
         """Coordinates of shape (d, n) in double precision."""
-        return self.points.astype(np.float64, copy=False)
+        if self.points.dtype == np.float64:
+            return self.points
+        return self._coordinates(self.values, np.float64)
 
     @cached_property
     def chooser(self) -> NDArray[Any]:
@@ -232,7 +236,10 @@ class PairCandidates:
 
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Coordinates of some rows, divided by the bandwidth."""
-        return self.points[:, rows].T.astype(np.float64)
+        return self._coordinates(self.values[rows], np.float64).T
+
+    def _coordinates(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        return _coordinates(values, self.centre, self.kernel.bandwidth, dtype)
 
 
 class SteinCandidates(ArrayCandidates):
@@ -249,7 +256,9 @@ class SteinCandidates(ArrayCandidates):
     def __init__(self, values: NDArray[Any], kernel: Stein) -> None:
         super().__init__(values, kernel)
         half = values.shape[1] // 2
-        self.points = _coordinates(values[:, :half], kernel.bandwidth, np.float64)
+        coordinates = values[:, :half]
+        centre = coordinates.mean(axis=0, dtype=np.float64)
+        self.points = _coordinates(coordinates, centre, kernel.bandwidth, np.float64)
         scores = np.asarray(values[:, half:], np.float64) * kernel.bandwidth
         self.scores = np.ascontiguousarray(scores.T)
 
@@ -266,6 +275,7 @@ def candidates_of(
     values: NDArray[Any], kernel: Kernel, *, n_jobs: int | None = None
 ) -> ArrayCandidates | PairCandidates | SteinCandidates:
     """Rows under a kernel: compiled where that pays, else NumPy."""
+    count_threads(n_jobs)  # refuses a wrong number for small samples too
     if isinstance(kernel, Energy):
         kernel = centred(kernel, values.mean(axis=0, dtype=np.float64))
     if len(values) > SMALL_ROWS:
@@ -276,10 +286,11 @@ def candidates_of(
     return ArrayCandidates(values, kernel)
 
 
-def _coordinates(values: NDArray[Any], bandwidth: Any, dtype: Any) -> NDArray[Any]:
-    """``(values - mean) / bandwidth`` of shape (d, n), a block of rows at a time."""
+def _coordinates(
+    values: NDArray[Any], centre: NDArray[np.float64], bandwidth: Any, dtype: Any
+) -> NDArray[Any]:
+    """``(values - centre) / bandwidth`` of shape (d, n), a block of rows at a time."""
     n, d = values.shape
-    centre = values.mean(axis=0, dtype=np.float64)
     points = np.empty((d, n), dtype)
     step = max(1, BLOCK_VALUES // (2 * d))
     for low in range(0, n, step):

@@ -164,6 +164,8 @@ class Stein:
         """Gram matrix of rows that carry their scores in the second half of the columns."""
         x, s = self._halves(A)
         y, t = self._halves(B)
+        origin = y.mean(axis=0)  # the inner products below would cancel far from the origin
+        x, y = x - origin, y - origin
         squares = _squared_distances(x, y, 1.0)
         inverse = 1 / (1 + squares)
         # (x - y).(s - t) from four inner products

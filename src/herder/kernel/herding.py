@@ -110,6 +110,8 @@ def kernel_herd(
     candidates = candidates_of(rows.values, chosen_kernel, n_jobs=n_jobs)
     given = read_target(kernel_mean, rows.values)
     target = candidates.mean(weight, progress=progress) if given is None else given.values
+    if not isinstance(resume, KernelHerding | None):
+        raise TypeError(f"resume must be a KernelHerding, got {type(resume).__name__}")
     scores = (target if resume is None else resume.scores).copy()
     if scores.shape != target.shape:
         raise ValueError(f"resume must come from {len(target)} rows, got {len(scores)}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from herder._validation import non_negative_int, one_of
 from herder.kernel._lanes import Progress
 from herder.kernel.candidates import Candidates, Precision, candidates_of
-from herder.kernel.functions import Kernel
+from herder.kernel.functions import Kernel, Stein, centred
 
 __all__ = ["SHARES", "LabelledCandidates", "Shares", "quotas"]
 
@@ -88,7 +88,9 @@ class LabelledCandidates:
         *,
         n_jobs: int | None = None,
     ) -> None:
-        self.values, self.codes, self.kernel, self.n_jobs = values, codes, kernel, n_jobs
+        self.values, self.codes, self.n_jobs = values, codes, n_jobs
+        # One centre of an energy kernel for all classes, and for every pair.
+        self.kernel = centred(kernel, values.mean(axis=0, dtype=np.float64))
         self.n_rows = len(values)
         order = np.argsort(codes, kind="stable")
         self.members = np.split(order, np.cumsum(np.bincount(codes))[:-1])
@@ -150,7 +152,10 @@ class LabelledCandidates:
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Coordinates in bandwidths, and one more that sets the classes apart."""
         scale = getattr(self.kernel, "bandwidth", 1.0)
-        coordinates = np.asarray(self.values[rows], np.float64) / scale
+        coordinates = np.asarray(self.values[rows], np.float64)
+        if isinstance(self.kernel, Stein):
+            coordinates = coordinates[:, : coordinates.shape[1] // 2]
+        coordinates = coordinates / scale
         reach = float(np.ptp(coordinates, axis=0).max(initial=0.0)) + 1.0
         apart = (10 * reach * coordinates.shape[1]) * self.codes[rows]
         return np.column_stack([coordinates, apart])

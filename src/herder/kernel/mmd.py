@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
-from herder.kernel.candidates import BLOCK_VALUES, SMALL_ROWS, candidates_of
+from herder.kernel.candidates import BLOCK_VALUES, SINGLE_REACH, SMALL_ROWS, candidates_of
 from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred
 from herder.kernel.inputs import read_rows, read_weights
 from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
@@ -146,7 +146,14 @@ def kernel_mean(
             f"got {points.values.shape[1]}"
         )
     mass = _weights(weight, rows.n_rows)
-    return mean_at(points.values, rows.values, candidates.kernel, mass, n_jobs=n_jobs)
+    return mean_at(
+        points.values,
+        rows.values,
+        candidates.kernel,
+        mass,
+        n_jobs=n_jobs,
+        single=precision == "single",
+    )
 
 
 def mean_at(
@@ -184,9 +191,10 @@ def _compiled_mean_at(
     from herder.kernel._sums import SHAPES, cross_sums
 
     centre = values.mean(axis=0, dtype=np.float64)
-    dtype = np.float32 if single else np.float64
-    left = np.ascontiguousarray(((points - centre) / kernel.bandwidth).T, dtype=dtype)
-    right = np.ascontiguousarray(((values - centre) / kernel.bandwidth).T, dtype=dtype)
+    left = np.ascontiguousarray(((points - centre) / kernel.bandwidth).T)
+    right = np.ascontiguousarray(((values - centre) / kernel.bandwidth).T)
+    if single and max(np.abs(left).max(), np.abs(right).max()) <= SINGLE_REACH:
+        left, right = left.astype(np.float32), right.astype(np.float32)
     sums = cross_sums(left, right, weight * len(weight), SHAPES[kernel.shape], n_jobs=n_jobs)
     sums /= len(weight)
     if isinstance(kernel, Energy):

@@ -75,6 +75,11 @@ def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
 def _complete(
     kernel: Any, bandwidth: BandwidthLike, values: NDArray[Any], standardise: bool
 ) -> Kernel:
+    if isinstance(kernel, type):
+        raise TypeError(
+            f"kernel must be a kernel and not its class, got {kernel.__name__}: call it, as in "
+            f"{kernel.__name__}(...)"
+        )
     if not callable(kernel):
         names = ", ".join(repr(name) for name in KERNELS)
         raise TypeError(f"kernel must be one of {names}, or a callable, got {kernel!r}")
@@ -85,6 +90,12 @@ def _complete(
         )
     if hasattr(kernel, "shape") and hasattr(kernel, "bandwidth"):
         _lengths(getattr(kernel, "bandwidth"), values.shape[1])  # noqa: B009
+        centre = getattr(kernel, "centre", None)
+        if centre is not None and np.shape(centre) != values.shape[1:]:
+            raise ValueError(
+                f"centre of the kernel must have the shape {values.shape[1:]}, "
+                f"got {np.shape(centre)}"
+            )
         return cast(Kernel, kernel)
     own = cast(Kernel, kernel)
     probe = np.asarray(values[:2], np.float64)

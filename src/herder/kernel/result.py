@@ -48,7 +48,7 @@ class Task:
 
     def part(self, rows: NDArray[np.intp], mass: float) -> "Task":
         """Return the task of one class, as if it were all there is."""
-        given = self.given and replace(self.given, values=self.given.values[rows])
+        given = self.given and replace(self.given, values=self.given.values[rows] / mass)
         weight = None if self.weight is None else self.weight[rows] / mass
         return replace(self, values=self.values[rows], weight=weight, given=given)
 
@@ -116,7 +116,7 @@ class Thinning:
         mass = task.mass
         spread = max(float(mass @ candidates.diagonal) - self._reference[1], 0.0)
         n = candidates.n_rows
-        if task.weight is None and n > 1 and m <= n:
+        if task.weight is None and n > 1 and len(np.unique(self.indices)) == m:
             spread *= (n - m) / (n - 1)
         return float(np.sqrt(spread / m))
 
@@ -150,9 +150,8 @@ class Thinning:
 
     def loss(self) -> Losses:
         """Say what was lost in each column: means, standard deviations, quantiles."""
-        rows = self._task.rows
-        weights = self.weights if (self.weights >= 0).all() else None
-        return column_losses(rows.values, self.indices, weights, self._task.weight, rows.names)
+        rows, own = self._task.rows, self._task.weight
+        return column_losses(rows.values, self.indices, self.weights, own, rows.names)
 
     def summary(self) -> str:
         """Say in words how good the choice is."""

@@ -143,13 +143,13 @@ def thin(
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
     task = task.weighted(weight)
     method = _approximation(approximate, task, weights, y)
+    if y is None and shares != "proportional":
+        raise ValueError(f"y must be given when shares is {shares!r}, got None")
     if method is not None:
         sample = Sample(task.values, task.kernel, task.mass, n_jobs)
         return task.result(method.choose(sample, m, rules, progress), None)
     if y is not None:
         return _thin_classes(task, y, shares, m, rules, weights, progress)
-    if shares != "proportional":
-        raise ValueError(f"y must be given when shares is {shares!r}, got None")
     _warn_if_long(task, m, rules, weights)
     candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
     return task.result(*_select(candidates, task, m, rules, weights, progress))
@@ -195,6 +195,8 @@ def _approximation(
     else:
         names = ", ".join(repr(name) for name in APPROXIMATIONS)
         raise TypeError(f"approximate must be None, {names}, or one of them, got {approximate!r}")
+    if isinstance(task.kernel, Stein):
+        raise ValueError("kernel must not be 'stein' when approximate is given")
     for name, wrong in (
         ("weights", weights != "uniform"),
         ("y", y is not None),
@@ -259,7 +261,7 @@ def _thin_classes(
     counts = quotas(shares, classes, mass, m)
     barred = np.zeros(len(codes), dtype=bool)
     barred[rules.exclude] = True
-    _check_quotas(counts, classes, labelled, barred, rules)
+    _check_quotas(counts, mass, classes, labelled, barred, rules)
     chosen, parts = [], []
     for c, count in enumerate(counts.tolist()):
         if count == 0:
@@ -288,24 +290,29 @@ def _sums(weights: str) -> bool:
 
 def _check_quotas(
     counts: NDArray[np.intp],
+    mass: NDArray[np.float64],
     classes: NDArray[Any],
     labelled: LabelledCandidates,
     barred: NDArray[np.bool_],
     rules: Rules,
 ) -> None:
     included = np.bincount(labelled.codes[rules.include], minlength=len(classes))
-    for c, count in enumerate(counts.tolist()):
+    for c, (label, count) in enumerate(zip(classes.tolist(), counts.tolist(), strict=True)):
         free = int((~barred[labelled.members[c]]).sum())
+        if count and mass[c] == 0:
+            raise ValueError(
+                f"sample_weight must give every class that is chosen from some weight, got zero "
+                f"for {label!r}"
+            )
         if rules.unique and count > free:
             raise ValueError(
                 f"n_select must leave every class at most its rows, got {count} for "
-                f"{classes[c]!r}, which has {free}; shares='proportional' or a mapping may help, "
+                f"{label!r}, which has {free}; shares='proportional' or a mapping may help, "
                 "and unique=False allows a row to come more than once"
             )
         if included[c] > count:
             raise ValueError(
-                f"include must hold at most {count} rows of class {classes[c]!r}, "
-                f"got {included[c]}"
+                f"include must hold at most {count} rows of class {label!r}, got {included[c]}"
             )
 
 
