@@ -257,6 +257,8 @@ def test_outputs_are_replaced(binary_csv, tmp_path):
 
 def test_demo_writes_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr("herder.cli.demo.moments.N_ROWS", 1000)
+    monkeypatch.setattr("herder.cli.demo.thin.N_DRAWS", 2000)
+    monkeypatch.setattr("herder.cli.demo.thin.N_RANDOM", 5)
     page = tmp_path / "demo.html"
     text = run("demo", "-o", page).stdout
     assert "herder demo" in text
@@ -266,6 +268,7 @@ def test_demo_writes_a_page(tmp_path, monkeypatch):
     assert not re.search(r"https?:|<link|<script|url\(", html)
     for words in ("A table from its pair counts", "The loop, step by step", "independent columns"):
         assert words in html
+    assert html.index("A posterior in 100 draws") < html.index("A table from its pair counts")
 
 
 @pytest.mark.parametrize(
