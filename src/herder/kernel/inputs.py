@@ -179,6 +179,8 @@ def read_weights(
     log_weight: ArrayLike | None,
     n: int,
     shape: tuple[int, ...] | None = None,
+    *,
+    name: str = "sample_weight",
 ) -> NDArray[np.float64] | None:
     """Read the weights of n rows, or their logarithms.
 
@@ -192,6 +194,8 @@ def read_weights(
         Number of rows.
     shape : tuple of int, optional
         Leading shape of the sample, (n,) by default.
+    name : str
+        What the caller calls ``sample_weight``.
 
     Returns
     -------
@@ -202,12 +206,13 @@ def read_weights(
         raise ValueError("sample_weight must be None when log_weight is given, got both")
     if sample_weight is None and log_weight is None:
         return None
-    name = "log_weight" if sample_weight is None else "sample_weight"
-    given = _per_row(log_weight if sample_weight is None else sample_weight, name, n, shape)
+    logarithms = sample_weight is None
+    name = "log_weight" if logarithms else name
+    given = _per_row(log_weight if logarithms else sample_weight, name, n, shape)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers, got dtype {given.dtype}")
     weight = given.astype(np.float64)
-    if name == "log_weight":
+    if logarithms:
         wrong = ~(weight < np.inf)
         rule = "finite logarithms, or minus infinity for none"
     else:
@@ -217,12 +222,12 @@ def read_weights(
         row = int(wrong.argmax())
         raise ValueError(f"{name} must hold {rule}, got {weight[row]} in row {row}")
     top = weight.max()
-    if name == "log_weight":
+    if logarithms:
         if top == -np.inf:
             raise ValueError("log_weight must give some row a weight, got minus infinity for all")
         weight = np.exp(weight - top)
     elif top == 0:
-        raise ValueError("sample_weight must give some row a weight, got zero for all")
+        raise ValueError(f"{name} must give some row a weight, got zero for all")
     else:
         weight = weight / top  # so that the sum cannot overflow
     return None if weight.min() == weight.max() else weight / weight.sum()

@@ -67,7 +67,9 @@ def mmd(
     2.0
     """
     first = read_rows(X)
-    x = _weights(read_weights(x_weight, None, first.n_rows, first.shape), first.n_rows)
+    x = _weights(
+        read_weights(x_weight, None, first.n_rows, first.shape, name="x_weight"), first.n_rows
+    )
     if Y is None:
         chosen = resolve_kernel(kernel, bandwidth, first.values, standardise=standardise)
         if not isinstance(chosen, Stein):
@@ -80,7 +82,9 @@ def mmd(
             f"Y must have as many columns as X, {first.values.shape[1]}, "
             f"got {second.values.shape[1]}"
         )
-    y = _weights(read_weights(y_weight, None, second.n_rows, second.shape), second.n_rows)
+    y = _weights(
+        read_weights(y_weight, None, second.n_rows, second.shape, name="y_weight"), second.n_rows
+    )
     larger = first.values if first.n_rows >= second.n_rows else second.values
     chosen = resolve_kernel(kernel, bandwidth, larger, standardise=standardise)
     if isinstance(chosen, Stein):

@@ -1,0 +1,131 @@
+"""MMDs and kernel means against sums over all pairs."""
+
+import numpy as np
+import pytest
+
+from herder import kernel_mean, mmd
+from herder.kernel import Energy, Gaussian, Stein
+from tests.kernel.plain import KINDS, distances, gram, median, sample
+
+
+def plain_mmd(name, X, Y, x, y, bandwidth):
+    centre = X.mean(axis=0)
+    return np.sqrt(
+        x @ gram(name, X, X, bandwidth, centre) @ x
+        - 2 * x @ gram(name, X, Y, bandwidth, centre) @ y
+        + y @ gram(name, Y, Y, bandwidth, centre) @ y
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("path", ["numpy", "compiled"])
+def test_is_the_sum_over_pairs(name, path, request):
+    if path == "compiled":
+        request.getfixturevalue("compiled")
+    X, Y = sample(41, 2), sample(30, 2, seed=1)
+    x, y = np.full(41, 1 / 41), np.full(30, 1 / 30)
+    expected = plain_mmd(name, X, Y, x, y, 1.3)
+    assert mmd(X, Y, kernel=name, bandwidth=1.3) == pytest.approx(expected, rel=1e-9)
+    x, y = np.arange(41.0), np.arange(30.0)[::-1]
+    expected = plain_mmd(name, X, Y, x / x.sum(), y / y.sum(), 1.3)
+    found = mmd(X, Y, kernel=name, bandwidth=1.3, x_weight=x, y_weight=y, n_jobs=2)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_median_is_that_of_the_larger_sample():
+    X, Y = sample(50, 2), sample(12, 2, seed=1)
+    expected = mmd(X, Y, bandwidth=median(X))
+    assert mmd(X, Y) == pytest.approx(expected, rel=1e-12)
+    assert mmd(Y, X) == pytest.approx(expected, rel=1e-12)
+
+
+def test_standardised_columns():
+    X, Y = sample(50, 2), sample(12, 2, seed=1)
+    spread = X.std(axis=0)
+    expected = mmd(X / spread, Y / spread, bandwidth=0.9)
+    assert mmd(X, Y, bandwidth=0.9, standardise=True) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("path", ["numpy", "compiled"])
+def test_a_sample_is_at_no_distance_from_itself(path, request):
+    if path == "compiled":
+        request.getfixturevalue("compiled")
+    X = sample(64, 2)
+    for name in KINDS:
+        assert mmd(X, X[::-1], kernel=name) < 1e-7  # the root of rounding
+    doubled = np.concatenate([X, X[:20]])
+    weight = np.concatenate([np.full(20, 0.5), np.ones(44), np.full(20, 0.5)])
+    assert mmd(doubled, X, x_weight=weight) < 1e-7
+
+
+def test_a_stein_discrepancy_needs_no_second_sample():
+    X = sample(40, 2)
+    rows = np.hstack([X, -X])
+    expected = np.sqrt(Stein(1.5)(rows, rows).mean())
+    assert mmd(X, kernel="stein", bandwidth=1.5, score=-X) == pytest.approx(expected, rel=1e-10)
+    weight = np.arange(40.0) / np.arange(40.0).sum()
+    expected = np.sqrt(weight @ Stein(1.5)(rows, rows) @ weight)
+    found = mmd(X, kernel=Stein(1.5), score=lambda x: -x, x_weight=np.arange(40))
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_stein_discrepancy_tells_a_wrong_sample():
+    X = np.random.default_rng(0).normal(size=(500, 1))
+    right = mmd(X, kernel="stein", score=-X)
+    wrong = mmd(X + 1, kernel="stein", score=-(X + 1))
+    assert wrong > 5 * right
+
+
+@pytest.mark.parametrize("path", ["numpy", "compiled"])
+@pytest.mark.parametrize("name", KINDS)
+def test_kernel_means(name, path, request):
+    if path == "compiled":
+        request.getfixturevalue("compiled")
+    X, points = sample(37, 2), sample(9, 2, seed=1)
+    centre = X.mean(axis=0)
+    K = gram(name, X, X, 0.8, centre)
+    weight = np.arange(37.0)
+    p = weight / weight.sum()
+    options = {"kernel": name, "bandwidth": 0.8}
+    np.testing.assert_allclose(kernel_mean(X, **options), K.mean(axis=1), rtol=1e-11)
+    found = kernel_mean(X, **options, sample_weight=weight)
+    np.testing.assert_allclose(found, K @ p, rtol=1e-11)
+    across = gram(name, points, X, 0.8, centre)
+    found = kernel_mean(X, points, **options, sample_weight=weight)
+    np.testing.assert_allclose(found, across @ p, rtol=1e-11)
+    single = kernel_mean(X, points, **options, sample_weight=weight, precision="single")
+    np.testing.assert_allclose(single, across @ p, rtol=2e-6)
+
+
+def test_energy_kernels_given_a_centre_keep_it():
+    X = sample(20, 2)
+    kernel = Energy(centre=np.array([3.0, 3.0]))
+    np.testing.assert_allclose(kernel_mean(X, kernel=kernel), kernel(X, X).mean(axis=1))
+    Y = sample(15, 2, seed=1)
+    distance = 2 * distances(X, Y).mean() - distances(X, X).mean() - distances(Y, Y).mean()
+    assert mmd(X, Y, kernel=kernel) ** 2 == pytest.approx(distance, rel=1e-10)
+
+
+def test_own_kernels():
+    X, Y = sample(20, 2), sample(15, 2, seed=1)
+    linear = mmd(X, Y, kernel=lambda A, B: A @ B.T)
+    assert linear == pytest.approx(np.linalg.norm(X.mean(axis=0) - Y.mean(axis=0)))
+    assert mmd(X, Y, kernel=Gaussian(2.0)) == mmd(X, Y, bandwidth=2.0)
+
+
+def test_wrong_arguments_are_told():
+    X = sample(10, 2)
+    with pytest.raises(ValueError, match="Y must have as many columns as X, 2, got 3"):
+        mmd(X, sample(10, 3))
+    with pytest.raises(ValueError, match="Y must be given unless kernel is 'stein', got None"):
+        mmd(X)
+    with pytest.raises(ValueError, match="x_weight must hold finite non-negative numbers"):
+        mmd(X, X, x_weight=-np.ones(10))
+    with pytest.raises(ValueError, match="precision must be one of 'double', 'single', got 'half"):
+        kernel_mean(X, precision="half")
+    with pytest.raises(ValueError, match="kernel must not be 'stein', whose mean"):
+        kernel_mean(X, kernel="stein")
+    with pytest.raises(ValueError, match="at must have as many columns as X, 2, got 1"):
+        kernel_mean(X, [[0.0]])
+    with pytest.raises(ValueError, match="n_jobs must be a positive integer, got -1"):
+        mmd(X, X, n_jobs=-1)
