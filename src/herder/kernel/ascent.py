@@ -8,9 +8,10 @@ After T picks the score of equation 4.20 of [chen2014]_ is
 A in closed form, at the price of about one more value each, so that Newton's method is used where
 the thesis speaks of gradient ascent. With :math:`A = V \Lambda V^\top` the step is
 :math:`V |\Lambda|^{-1} V^\top g`, which goes uphill whatever the signs of the eigenvalues, no
-longer than one bandwidth, and halved until the score has risen. At a saddle, where g is zero, it
-goes along the direction that bends upwards most. Near a peak the steps converge quadratically:
-picks are peaks to rounding, and do not depend on a stopping tolerance.
+longer than a limit, and halved until the score has risen. At a saddle, where g is zero, it
+goes along the direction that bends upwards most. Near a peak the steps converge quadratically, to
+rounding error. Herds are chaotic: a difference in the last digit of one pick grows until, some
+hundred picks later, all is different. So peaks are rounded to a grid.
 
 *A function* (`FunctionLandscape`) is climbed by L-BFGS if its gradient is known and the kernel is
 smooth, and by the simplex of Nelder and Mead if not: no differences are taken, so that noise in
@@ -35,8 +36,9 @@ PointFunction: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 #: Newton steps at most. Five or six are usual; starts in a plain take longer.
 MAX_STEPS = 100
 
-#: Longest step, in bandwidths: beyond it the quadratic model of a Gaussian bump is no guide.
-MAX_LENGTH = 1.0
+#: Longest first step, in bandwidths: beyond it the quadratic model of one kernel is no guide. The
+#: limit doubles with every step that reached it, for kernels much narrower than the target.
+FIRST_LENGTH = 1.0
 
 #: A predicted gain below this part of the two sums that make the score is rounding.
 FLAT = 1e-14
@@ -44,14 +46,20 @@ FLAT = 1e-14
 #: Steps shorter than this many bandwidths change nothing.
 SHORT = 1e-12
 
+#: A last step that only the gradient speaks for is at most this long, in bandwidths.
+NEAR = 1e-3
+
+#: Picks lie on a grid of this many points to a bandwidth: far coarser than the rounding error of
+#: a peak, so that other machines find the same picks, and far too fine to lower a score.
+GRID = 2.0**22
+
 #: Curvature below this part of the largest counts as none.
 LEAST_CURVATURE = 1e-8
 
 #: First step away from a saddle, in bandwidths.
 NUDGE = 0.1
 
-#: Picks that are summed together: they stay in the cache, and the inner products are too short
-#: for a BLAS library to split them among threads, which would make sums depend on their number.
+#: Picks that are summed together, so that they stay in the cache.
 BLOCK = 4096
 
 
@@ -182,20 +190,24 @@ class MixtureLandscape:
     def climb(self, start: NDArray[np.float64]) -> Peak:
         """Go uphill from ``start`` to a peak."""
         here = self._look(start / self._length)
+        limit = FIRST_LENGTH
         for _ in range(MAX_STEPS):
-            step = _newton_step(here)
+            step = _newton_step(here, limit)
             gain = here.gradient @ step + 0.5 * step @ here.hessian @ step
             if np.abs(step).max() <= SHORT or gain <= 0:
                 break
             if gain <= FLAT * (here.mean + here.total / (self._n + 1)):
-                # Scores can no longer tell, but the gradient still can: take the step unseen.
-                here = self._look(here.place + step)
+                # Scores can no longer tell, but the gradient can, if it is not far to go.
+                if np.abs(step).max() <= NEAR:
+                    here = here._replace(place=here.place + step)
                 break
             there = self._rise(here, step, float(gain))
             if there is None:
                 break
+            limit *= 2.0 if np.array_equal(there.place, here.place + step) else 0.5
             here = there
-        return Peak(here.place * self._length, here.mean, here.total)
+        peak = self._look(np.rint(here.place * GRID) / GRID)
+        return Peak(peak.place * self._length, peak.mean, peak.total)
 
     def _rise(self, here: _View, step: NDArray[np.float64], gain: float) -> _View | None:
         """Halve the step until the score rises by a fair part of the predicted gain."""
@@ -218,16 +230,16 @@ class MixtureLandscape:
             lean = away * near
             total += float(near.sum())
             pull += lean.sum(axis=1)
-            bend += np.vecdot(lean[:, None, :], away[None, :, :])
+            bend += lean @ away.T
         rate = 1 / (self._n + 1)
-        bend[np.diag_indices_from(bend)] -= total
+        bend.ravel()[:: len(place) + 1] -= total
         return _View(
             place, mean, total, mean - rate * total, gradient + rate * pull, hessian - rate * bend
         )
 
 
-def _newton_step(here: _View) -> NDArray[np.float64]:
-    """Uphill step from the quadratic model, at most `MAX_LENGTH` long."""
+def _newton_step(here: _View, limit: float) -> NDArray[np.float64]:
+    """Uphill step from the quadratic model, at most ``limit`` long."""
     curvature, axes = np.linalg.eigh(here.hessian)
     size = np.abs(curvature)
     largest = size.max()
@@ -239,7 +251,7 @@ def _newton_step(here: _View) -> NDArray[np.float64]:
     if length < NUDGE * LEAST_CURVATURE and curvature[-1] > LEAST_CURVATURE * largest:
         upwards = axes[:, -1]
         return NUDGE * upwards * np.sign(upwards[np.abs(upwards).argmax()])
-    return step if length <= MAX_LENGTH else step * (MAX_LENGTH / length)
+    return step if length <= limit else step * (limit / length)
 
 
 class FunctionLandscape:

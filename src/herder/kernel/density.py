@@ -68,8 +68,9 @@ N_REPORTS = 100
 #: score has a maximum.
 RADIAL = [name for name, kind in KERNELS.items() if issubclass(kind, Radial)]
 
-
 Density: TypeAlias = GaussianMixture | KernelMean
+
+Landscape: TypeAlias = MixtureLandscape | FunctionLandscape
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,11 @@ class DensityHerding:
     squared_norm: float
     auxiliary: NDArray[np.float64]
     auxiliary_sums: NDArray[np.float64]
+
+    @property
+    def bandwidth(self) -> Bandwidth:
+        """Bandwidth of the kernel; NaN if that has none."""
+        return getattr(self.kernel, "bandwidth", np.nan)
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -148,7 +154,7 @@ def herd_density(
     n_select: SupportsIndex,
     *,
     kernel: str | Kernel = "gaussian",
-    bandwidth: Bandwidth | str | None = None,
+    bandwidth: ArrayLike | None = None,
     auxiliary: ArrayLike | None = None,
     resume: DensityHerding | None = None,
     progress: Callable[[float, str], None] | None = None,
@@ -183,12 +189,15 @@ def herd_density(
     Examples
     --------
     >>> from herder import GaussianMixture, herd_density
-    >>> herding = herd_density(GaussianMixture([[-3.0], [3.0]], 1.0), 4, bandwidth=1.0)
-    >>> herding.points.round(2).ravel()
-    array([-3.  ,  3.  , -1.46,  1.46])
+    >>> herding = herd_density(GaussianMixture([[-3.0], [3.0]], 1.0, [0.6, 0.4]), 4)
+    >>> herding.points.round(1).ravel()
+    array([-2.3,  3.2, -3.8,  1.2])
     """
+    from threadpoolctl import threadpool_limits
+
     n_select = positive_int(n_select, "n_select")
     density = _read_target(target)
+    _check_kind(density, resume)
     known = _read_kernel(density, kernel, bandwidth, resume)
     places = _read_auxiliary(density, auxiliary, resume)
     room = n_select + (0 if resume is None else len(resume))
@@ -199,17 +208,19 @@ def herd_density(
         start = DensityHerding(places[:0], known, none, none, norm, places, zeros)
     else:
         start = resume
-        mean = landscape.mean(start.points[:1])[0]
-        if not np.isclose(mean, start.means[0], rtol=1e-6):
+        mean = landscape.mean(resume.points[:1])[0]
+        if not np.isclose(mean, resume.means[0], rtol=1e-6, atol=0.0):
             raise ValueError(
-                f"resume must come from the same target: the kernel mean at its first point was "
-                f"{start.means[0]:.6g}, got {mean:.6g}"
+                "resume must come from the same target, with the kernel mean "
+                f"{mean:.6g} at its first point, got {resume.means[0]:.6g}"
             )
-    return _herd(landscape, start, n_select, progress)
+    # Small matrices gain nothing from threads, and sums must not depend on their number.
+    with threadpool_limits(1, "blas"):
+        return _herd(landscape, start, n_select, progress)
 
 
 def _herd(
-    landscape: MixtureLandscape | FunctionLandscape,
+    landscape: Landscape,
     start: DensityHerding,
     n_select: int,
     progress: Callable[[float, str], None] | None,
@@ -239,13 +250,20 @@ def _herd(
 
 def _landscape(
     density: Density, kernel: Kernel, places: NDArray[np.float64], room: int
-) -> MixtureLandscape | FunctionLandscape:
+) -> Landscape:
     """Make the score that is climbed, without picks."""
     d = places.shape[1]
     spread = places.std(axis=0)
     spread[spread == 0] = 1.0
     length = as_bandwidth(kernel.bandwidth if isinstance(kernel, Radial) else spread, d)
     if isinstance(density, GaussianMixture):
+        spread = np.sqrt(np.diagonal(density.covariances, axis1=1, axis2=2)).max(axis=0)
+        size = np.maximum(np.abs(density.means).max(axis=0), spread)
+        if (size / 1e150 > length).any():
+            raise ValueError(
+                f"bandwidth must not vanish against the mixture, got {length.min():.3g} where it "
+                f"extends to {size.max():.3g}"
+            )
         return MixtureLandscape(density, length, room)
     return FunctionLandscape(density, kernel, length, room)
 
@@ -264,10 +282,23 @@ def _read_target(target: Any) -> Density:
     )
 
 
+def _check_kind(density: Density, resume: DensityHerding | None) -> None:
+    if resume is not None and not isinstance(resume, DensityHerding):
+        raise TypeError(
+            f"resume must be an earlier result of herd_density, got {type(resume).__name__}"
+        )
+    d = density.n_features
+    if resume is not None and d is not None and resume.points.shape[1] != d:
+        raise ValueError(
+            f"resume must come from the same target, of {d} dimensions, got one of "
+            f"{resume.points.shape[1]}"
+        )
+
+
 def _read_kernel(
     density: Density,
     kernel: str | Kernel,
-    bandwidth: Bandwidth | str | None,
+    bandwidth: ArrayLike | None,
     resume: DensityHerding | None,
 ) -> Kernel:
     """Give the kernel with its bandwidth; that of the earlier run if there is one."""
@@ -303,7 +334,7 @@ def _kernel_error(density: Density, given: str) -> str:
     return f"kernel must be one of {options}, or a callable with k(x, x) = 1, got {given}"
 
 
-def _read_bandwidth(density: Density, bandwidth: Bandwidth | str | None) -> Bandwidth:
+def _read_bandwidth(density: Density, bandwidth: ArrayLike | None) -> Bandwidth:
     if bandwidth is not None and not isinstance(bandwidth, str):
         length = as_floats(bandwidth, "bandwidth")
         return float(length) if length.ndim == 0 else length
@@ -339,13 +370,16 @@ def _read_auxiliary(
                 f"bounds, got {auxiliary!r}"
             )
     else:
-        places = as_floats(auxiliary, "auxiliary")
+        places = as_floats(auxiliary, "auxiliary").copy()
         d = density.n_features
         if places.ndim != 2 or 0 in places.shape or places.shape[1] != (d or places.shape[1]):
             raise ValueError(
                 f"auxiliary must be an integer or points (m, {d or 'd'}), at least one, "
                 f"got the shape {places.shape}"
             )
+        box = density.box if isinstance(density, KernelMean) else None
+        if box is not None and ((places < box[:, 0]) | (places > box[:, 1])).any():
+            raise ValueError("auxiliary must lie within the bounds of the target, got others")
     if resume is not None and not np.array_equal(places, resume.auxiliary):
         raise ValueError(
             f"auxiliary must be the {len(resume.auxiliary)} points of resume, or left out, "

@@ -9,13 +9,12 @@ columns or one for each, :math:`H = \operatorname{diag}(h^2)`) the kernel mean a
     \|\mu\|^2 = E_p \mu &= \sum_{kl} w_k w_l \frac{|H|^{1/2}}{|C_k + C_l + H|^{1/2}}
         \exp\bigl(-\tfrac12 (m_k - m_l)^\top (C_k + C_l + H)^{-1} (m_k - m_l)\bigr).
 
-The density and the kernel mean are both sums of Gaussian bumps (`Bumps`), so that one piece of
-code gives values, gradients and Hessians of either. Moments of one coordinate follow from
-:math:`E z^n = m E z^{n-1} + (n - 1) s^2 E z^{n-2}` for :math:`z \sim N(m, s^2)`.
+The density and the kernel mean are both sums of Gaussian bumps (`herder.kernel.bumps`). Moments
+of one coordinate follow from :math:`E z^n = m E z^{n-1} + (n - 1) s^2 E z^{n-2}` for
+:math:`z \sim N(m, s^2)`.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Self, SupportsIndex
@@ -24,102 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import positive_int
-from herder.kernel.functions import Bandwidth
+from herder.kernel.bumps import Bumps, eliminate
 
-__all__ = ["Bumps", "GaussianMixture", "as_bandwidth", "as_floats", "halton"]
-
-#: Numbers held at a time while points meet components: 8 MB of them.
-BLOCK = 2**20
+__all__ = ["GaussianMixture", "as_bandwidth", "as_floats", "halton"]
 
 #: Covariances may be asymmetric, and weights may miss the sum of one, by this much (relative to
 #: the largest entry): fitted models are not exact.
 TOLERANCE = 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class Bumps:
-    r"""A sum of Gaussian bumps, :math:`\sum_k \exp(\ell_k - |R_k (x - m_k)|^2 / 2)`.
-
-    Parameters
-    ----------
-    means : ndarray of shape (k, d)
-        Where the bumps are, :math:`m_k`.
-    roots, precisions : ndarray of shape (k, d, d)
-        :math:`R_k` and the inverse covariances :math:`R_k^\top R_k`.
-    logs : ndarray of shape (k,)
-        Logarithm of the height of each bump, :math:`\ell_k`.
-    """
-
-    means: NDArray[np.float64]
-    roots: NDArray[np.float64]
-    precisions: NDArray[np.float64]
-    logs: NDArray[np.float64]
-
-    @classmethod
-    def of(
-        cls,
-        means: NDArray[np.float64],
-        covariances: NDArray[np.float64],
-        log_weights: NDArray[np.float64],
-    ) -> Self:
-        """Give the bump of component k the height ``exp(log_weights[k]) / |C_k|^(1/2)``."""
-        lower = np.linalg.cholesky(covariances)
-        roots = np.asarray(np.linalg.inv(lower), np.float64)
-        precisions = np.einsum("kli,klj->kij", roots, roots)
-        logs = log_weights - np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
-        return cls(means, roots, precisions, logs)
-
-    def value(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the bumps at each point, (n,)."""
-        return np.exp(self.log_value(points))
-
-    def gradient(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Gradient of `value` at each point, (n, d)."""
-        return self.value(points)[:, None] * self.log_gradient(points)
-
-    def log_value(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithm of `value`, also where that underflows."""
-        found = np.empty(len(points))
-        for part in self._parts(len(points)):
-            terms, _ = self._terms(points[part])
-            top = terms.max(axis=1, keepdims=True)
-            found[part] = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1))
-        return found
-
-    def log_gradient(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Gradient of `log_value` at each point, (n, d)."""
-        found = np.empty_like(points)
-        for part in self._parts(len(points)):
-            terms, white = self._terms(points[part])
-            share = np.exp(terms - terms.max(axis=1, keepdims=True))
-            share /= share.sum(axis=1, keepdims=True)
-            slope = np.einsum("kij,nki->nkj", self.roots, white)
-            found[part] = -np.einsum("nk,nkj->nj", share, slope)
-        return found
-
-    def derivatives(
-        self, x: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Value, gradient and Hessian at one point."""
-        white = np.einsum("kij,kj->ki", self.roots, x - self.means)
-        height = np.exp(self.logs - 0.5 * np.einsum("ki,ki->k", white, white))
-        slope = np.einsum("kij,ki->kj", self.roots, white)
-        lean = height[:, None] * slope
-        hessian = np.einsum("ki,kj->ij", lean, slope)
-        hessian -= np.einsum("k,kij->ij", height, self.precisions)
-        return float(height.sum()), -lean.sum(axis=0), hessian
-
-    def _terms(
-        self, points: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Logarithm of every bump at every point, (n, k), and the whitened differences."""
-        white = np.einsum("kij,nkj->nki", self.roots, points[:, None, :] - self.means)
-        return self.logs - 0.5 * np.square(white).sum(axis=2), white
-
-    def _parts(self, n: int) -> Iterator[slice]:
-        step = max(1, BLOCK // self.means.size)
-        for start in range(0, n, step):
-            yield slice(start, start + step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +118,7 @@ class GaussianMixture:
         """Gradient of the log density at each of the points (n, d): what a Stein kernel needs."""
         return self._density_bumps().log_gradient(self._points(points))
 
-    def kernel_mean(self, points: ArrayLike, bandwidth: Bandwidth) -> NDArray[np.float64]:
+    def kernel_mean(self, points: ArrayLike, bandwidth: ArrayLike) -> NDArray[np.float64]:
         """Mean of the Gaussian kernel under the mixture at each of the points (n, d).
 
         Parameters
@@ -220,24 +130,26 @@ class GaussianMixture:
         """
         return self.kernel_bumps(bandwidth).value(self._points(points))
 
-    def kernel_mean_gradient(self, points: ArrayLike, bandwidth: Bandwidth) -> NDArray[np.float64]:
+    def kernel_mean_gradient(self, points: ArrayLike, bandwidth: ArrayLike) -> NDArray[np.float64]:
         """Gradient of `kernel_mean` at each of the points, (n, d)."""
         return self.kernel_bumps(bandwidth).gradient(self._points(points))
 
-    def kernel_norm(self, bandwidth: Bandwidth) -> float:
+    def kernel_norm(self, bandwidth: ArrayLike) -> float:
         """Mean of `kernel_mean` under the mixture: the squared RKHS norm of the kernel mean."""
-        # One row of components at a time: (k, d, d) at once, never (k, k, d, d).
-        rows = zip(self.means, self.covariances, strict=True)
-        means = [self.kernel_bumps(bandwidth, also=C).value(m[None])[0] for m, C in rows]
-        return float(self.weights @ np.array(means))
-
-    def kernel_bumps(
-        self, bandwidth: Bandwidth, *, also: NDArray[np.float64] | float = 0.0
-    ) -> Bumps:
-        """Give the kernel mean as a sum of bumps, with ``also`` added to every covariance."""
         length = as_bandwidth(bandwidth, self.n_features)
-        widened = self.covariances + np.diag(length**2) + also
-        return self._bumps(widened, float(np.log(length).sum()))
+        widened = self.covariances + np.diag(length**2)
+        found = 0.0
+        # One component at a time with itself and, twice, with those after it.
+        for k, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
+            log_root, square = eliminate(widened[k:] + covariance, self.means[k:] - mean)
+            row = self.weights[k:] * np.exp(np.log(length).sum() - log_root - square / 2)
+            found += float(self.weights[k] * (2 * row.sum() - row[0]))
+        return found
+
+    def kernel_bumps(self, bandwidth: ArrayLike) -> Bumps:
+        """Give the kernel mean as a sum of bumps."""
+        length = as_bandwidth(bandwidth, self.n_features)
+        return self._bumps(self.covariances + np.diag(length**2), float(np.log(length).sum()))
 
     def moment(self, order: SupportsIndex) -> NDArray[np.float64]:
         """Mean of ``x_i ** order`` under the mixture for each coordinate i, (d,).
@@ -317,13 +229,15 @@ class GaussianMixture:
             return Bumps.of(self.means, covariances, np.log(self.weights) + log_constant)
 
 
-def as_bandwidth(bandwidth: Bandwidth, n_features: int) -> NDArray[np.float64]:
+def as_bandwidth(bandwidth: ArrayLike, n_features: int) -> NDArray[np.float64]:
     """Return a bandwidth as one positive length for each dimension."""
     length = as_floats(bandwidth, "bandwidth")
-    if length.shape not in ((), (1,), (n_features,)) or not (length > 0).all():
+    # Squares of lengths beyond these are not floats any more.
+    fits = (length > 1e-150) & (length < 1e150)
+    if length.shape not in ((), (1,), (n_features,)) or not fits.all():
         raise ValueError(
-            "bandwidth must be a positive number, or one for each of the "
-            f"{n_features} dimensions, got {bandwidth!r}"
+            "bandwidth must be a positive number between 1e-150 and 1e150, or one for each of "
+            f"the {n_features} dimensions, got {bandwidth!r}"
         )
     return np.broadcast_to(length, (n_features,)).copy()
 
