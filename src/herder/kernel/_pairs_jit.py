@@ -345,8 +345,14 @@ def column(points: Any, j: int, shape: int, out: NDArray[np.float64]) -> None:
         for k in range(1, points.shape[0]):
             add_column(points[k, low:high], points[k, j], q)
         shape_values(q, high - low, shape)
-        for i in range(high - low):
-            out[low + i] = q[i]
+        put(q, out[low:high])
+
+
+@jit
+def put(q: Any, out: Any) -> None:
+    """Copy kernel values, which may be in single precision."""
+    for j in range(out.size):
+        out[j] = q[j]
 
 
 @jit_relaxed
@@ -452,18 +458,33 @@ def exchange(
     return changed
 
 
-@jit_fused
+@jit
 def highest(scores: Any, tops: Any) -> float:
     """Fill ``tops`` with the highest score of each tile; return the highest of all."""
     best = -np.inf
+    lanes = np.empty(64)
     for b in range(tops.size):
         part = scores[b * TILE : (b + 1) * TILE]
+        whole = part.size - part.size % 64
+        lanes[:] = -np.inf
+        # Sixty-four maxima side by side: one alone would wait for itself at every number.
+        for low in range(0, whole, 64):
+            raise_to(lanes, part[low : low + 64])
         top = -np.inf
-        for j in range(part.size):
-            top = part[j] if part[j] > top else top
+        for j in range(64):
+            top = max(top, lanes[j])
+        for j in range(whole, part.size):
+            top = max(top, part[j])
         tops[b] = top
         best = max(best, top)
     return best
+
+
+@jit
+def raise_to(lanes: Any, values: Any) -> None:
+    """Keep the larger of the two, entry by entry."""
+    for j in range(64):
+        lanes[j] = values[j] if values[j] > lanes[j] else lanes[j]
 
 
 @jit

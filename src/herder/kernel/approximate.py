@@ -52,8 +52,8 @@ class Subsample:
     Parameters
     ----------
     n_candidates : int
-        Rows that may be chosen, spread evenly over the table; at least eight for each row
-        wanted are taken.
+        Rows that may be chosen, spread evenly over the table; at least twice as many as are
+        wanted.
     """
 
     n_candidates: int = 2048
@@ -62,7 +62,7 @@ class Subsample:
         self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose among the rows that were spread out."""
-        most = max(positive_int(self.n_candidates, "n_candidates"), 8 * n_select)
+        most = max(positive_int(self.n_candidates, "n_candidates"), 2 * n_select)
         allowed = np.delete(np.arange(len(sample.values)), rules.exclude)
         rows = np.union1d(allowed[even_rows(len(allowed), most)], rules.include)
         return _choose_among(rows, sample, n_select, rules, progress)
@@ -101,7 +101,7 @@ class Chunks:
                 # A part without weight still has rows that may be needed.
                 part = mass / mass.sum() if mass.any() else None
                 target = candidates.mean(part, precision="single")
-                free = Rules(True, _none(), closed, min(1, rules.sweeps))
+                free = Rules(True, _none(), closed, 0 if rules.sweeps == 0 else 1)
                 winners.append(rows[choose(candidates, target, count, free)])
             if progress is not None:
                 progress((c + 1) / (n_chunks + 1), f"chunk {c + 1} of {n_chunks}")

@@ -121,6 +121,10 @@ class ArrayCandidates:
         right = rows if others is None else others
         return np.asarray(self.kernel(self.values[rows], self.values[right]), np.float64)
 
+    def subset(self, rows: NDArray[np.intp]) -> "ArrayCandidates":
+        """Candidates of some rows alone."""
+        return ArrayCandidates(self.values[rows], self.kernel)
+
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Coordinates of some rows, divided by the bandwidth where the kernel has one."""
         coordinates = np.asarray(self.values[rows], np.float64)
@@ -224,15 +228,11 @@ class PairCandidates:
     ) -> NDArray[np.float64]:
         """Gram matrix of some rows."""
         right = rows if others is None else others
-        kernel = type(self.kernel)(1.0)
-        gram = kernel(self.scaled(rows), self.scaled(right))
-        if isinstance(self.kernel, Energy):
-            # The unit kernel took the origin for its centre.
-            own = kernel.diagonal(self.scaled(rows)) / 2
-            other = kernel.diagonal(self.scaled(right)) / 2
-            gram += (self._radii[rows] - own)[:, None]
-            gram += self._radii[right] - other
-        return gram
+        return self.kernel(self.values[rows], self.values[right])
+
+    def subset(self, rows: NDArray[np.intp]) -> "PairCandidates":
+        """Candidates of some rows alone."""
+        return PairCandidates(self.values[rows], self.kernel, n_jobs=self.n_jobs)
 
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Coordinates of some rows, divided by the bandwidth."""

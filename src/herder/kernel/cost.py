@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from herder.kernel._lanes import LANES, count_threads
+from herder.kernel.choice import SWEEPS
 
 __all__ = ["LONG_SECONDS", "Cost", "exact_cost"]
 
@@ -31,11 +32,11 @@ class Cost:
 
 
 def exact_cost(
-    n: int, d: int, m: int, *, sweeps: int, n_jobs: int | None = None, double: bool = False
+    n: int, d: int, m: int, *, sweeps: int | None, n_jobs: int | None = None, double: bool = False
 ) -> Cost:
     """Cost of the kernel mean, of m greedy picks and of exchange sweeps."""
     mean = n * (n - 1) / 2
-    picks = float(n) * m * (1 + 2 * min(sweeps, 5))
+    picks = float(n) * m * (1 + 2 * (SWEEPS if sweeps is None else sweeps))
     each = (PAIR_SECONDS + d * COLUMN_SECONDS) * (2 if double else 1)
     threads = min(count_threads(n_jobs), LANES)
     seconds = each * (mean / threads + picks)

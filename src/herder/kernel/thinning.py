@@ -32,9 +32,6 @@ from herder.kernel.targets import GivenTarget, read_target
 
 __all__ = ["thin"]
 
-#: Exchange sweeps at most. The first gains most; after five little is left to gain.
-SWEEPS = 5
-
 _log = logging.getLogger("herder")
 
 
@@ -79,9 +76,9 @@ def thin(
     standardise : bool, default False
         Measure every column in its standard deviation, where they have different units.
     refine : bool or int, default True
-        Exchange rows after herding, up to five sweeps or as many as given: the best set of that
-        size. False keeps the order of herding, whose first rows are the choice of a smaller
-        size.
+        Exchange rows after herding: the best set of that size. A number is that of the sweeps;
+        by default two over all rows of a large sample, up to twenty of a small one. False keeps
+        the order of herding, whose first rows are the choice of a smaller size.
     unique : bool, default True
         Choose no row twice.
     weights : "uniform", "simplex" or "optimal"
@@ -155,9 +152,9 @@ def thin(
     return task.result(*_select(candidates, task, m, rules, weights, progress))
 
 
-def _sweeps(refine: bool | int) -> int:
+def _sweeps(refine: bool | int) -> int | None:
     if isinstance(refine, bool | np.bool_):
-        return SWEEPS if refine else 0
+        return None if refine else 0
     return positive_int(refine, "refine")
 
 
