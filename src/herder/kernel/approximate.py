@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from herder._validation import positive_int
 from herder.kernel._lanes import Progress
 from herder.kernel.bandwidth import even_rows
-from herder.kernel.candidates import Precision, candidates_of
+from herder.kernel.candidates import SMALL_ROWS, Precision, candidates_of
 from herder.kernel.choice import Rules, choose
 from herder.kernel.functions import Gaussian, Kernel
 from herder.kernel.mixture import halton
@@ -207,7 +207,9 @@ def _choose_among(
     )
     place = np.searchsorted(rows, rules.include)
     inner = replace(rules, include=place, exclude=_none())
-    candidates = candidates_of(points, sample.kernel, n_jobs=sample.n_jobs)
+    # The compiler has been called for already, so that few rows may use its loops too.
+    large = len(sample.values) > SMALL_ROWS
+    candidates = candidates_of(points, sample.kernel, n_jobs=sample.n_jobs, compiled=large)
     return rows[choose(candidates, target, n_select, inner, progress=progress)]
 
 

@@ -272,13 +272,17 @@ class SteinCandidates(ArrayCandidates):
 
 
 def candidates_of(
-    values: NDArray[Any], kernel: Kernel, *, n_jobs: int | None = None
+    values: NDArray[Any],
+    kernel: Kernel,
+    *,
+    n_jobs: int | None = None,
+    compiled: bool | None = None,
 ) -> ArrayCandidates | PairCandidates | SteinCandidates:
-    """Rows under a kernel: compiled where that pays, else NumPy."""
+    """Rows under a kernel: compiled loops for many rows, or where told, else NumPy."""
     count_threads(n_jobs)  # refuses a wrong number for small samples too
     if isinstance(kernel, Energy):
         kernel = centred(kernel, values.mean(axis=0, dtype=np.float64))
-    if len(values) > SMALL_ROWS:
+    if len(values) > SMALL_ROWS if compiled is None else compiled:
         if isinstance(kernel, Radial | Energy):
             return PairCandidates(values, kernel, n_jobs=n_jobs)
         if isinstance(kernel, Stein):

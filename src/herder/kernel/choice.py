@@ -39,6 +39,9 @@ POOL_SWEEPS = 20
 #: less than the one before.
 SWEEPS = 2
 
+#: Kernel values of chosen rows that the NumPy steps keep: 16 MB.
+KEPT_VALUES = 2**21
+
 #: Positions tried between two reports of progress.
 STRIDE = 64
 
@@ -156,6 +159,7 @@ class _Plain:
         self.covered = np.zeros(candidates.n_rows)
         self.tie_tol = DOUBLE_TIES * max(float(np.abs(candidates.diagonal).max()), 1e-300)
         self._n_covered = 0
+        self._columns: dict[int, NDArray[np.float64]] = {}
 
     def pick(self, start: int, stop: int) -> None:
         self._cover(start)
@@ -173,7 +177,7 @@ class _Plain:
         changed = 0
         for t in range(start, stop):
             old = self.chosen[t]
-            self.covered -= self.candidates.column(int(old))
+            self.covered -= self._column(int(old))
             scores = base - self.covered / m
             stay = scores[old]
             if self.unique:
@@ -182,14 +186,25 @@ class _Plain:
             if stay < top - 0.1 * self.tie_tol:
                 self.chosen[t] = pick_first(scores, min(self.tie_tol, 0.5 * (top - stay)))
                 changed += 1
-            self.covered += self.candidates.column(int(self.chosen[t]))
+            self.covered += self._column(int(self.chosen[t]))
+            if self.chosen[t] != old and not (self.chosen == old).any():
+                self._columns.pop(int(old), None)
         return changed
 
     def _cover(self, stop: int) -> None:
         """Rows are covered in the order of their choice."""
         while self._n_covered < stop:
-            self.covered += self.candidates.column(int(self.chosen[self._n_covered]))
+            self.covered += self._column(int(self.chosen[self._n_covered]))
             self._n_covered += 1
+
+    def _column(self, row: int) -> NDArray[np.float64]:
+        """Kernel values of a chosen row to all; they are kept while there is room."""
+        if row in self._columns:
+            return self._columns[row]
+        column = self.candidates.column(row)
+        if (len(self._columns) + 1) * self.candidates.n_rows <= KEPT_VALUES:
+            self._columns[row] = column
+        return column
 
 
 class _Compiled:
