@@ -174,8 +174,8 @@ def herd_density(
         ``k(x, x) = 1`` for all x.
     bandwidth : float or array of shape (d,), optional
         Length of the kernel, for all coordinates or for each. For a mixture, by default the
-        median distance between 1,000 points of its `quasi_sample`; for a function it must be
-        given unless ``kernel`` carries it.
+        median distance between 1,000 points of its `quasi_sample`; detail much finer than the
+        bandwidth is not followed. For a function it must be given unless ``kernel`` carries it.
     auxiliary : int or array-like of shape (m, d), optional
         Points to start from, or how many to spread without randomness: over the density, the
         means of its components first, if it is a mixture (4,000 by default); over the bounds
