@@ -7,6 +7,7 @@ needs once for any number of calls stands outside of it.
 
 import math
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
@@ -125,22 +126,26 @@ def goodpoints_herding(sample: Sample, n_select: int) -> Callable[[], Choice]:
 def coreax_herding(block_size: int | None = None, refinements: int = 0) -> Maker:
     """Kernel herding of coreax in float32, compiled as a whole, with exchanges if asked for."""
 
+    def reduce(solver: Any, data: Any) -> Any:
+        if refinements:
+            return solver.reduce_iterative(data, num_iterations=1 + refinements)[0]
+        return solver.reduce(data)[0]
+
+    @cache
+    def compiled() -> Callable[[Any, Any], Any]:
+        return import_module("equinox").filter_jit(reduce)
+
     def maker(sample: Sample, n_select: int) -> Callable[[], Choice]:
         coreax, kernels = import_module("coreax"), import_module("coreax.kernels")
+        jnp = import_module("jax.numpy")
+        # The length scale is compiled in: points in units of it need one compilation for all.
+        data = coreax.Data(jnp.asarray(sample.X / sample.bandwidth, dtype=np.float32))
         solver = import_module("coreax.solvers").KernelHerding(
             coreset_size=n_select,
-            kernel=kernels.SquaredExponentialKernel(length_scale=sample.bandwidth),
+            kernel=kernels.SquaredExponentialKernel(length_scale=1.0),
             block_size=block_size,
         )
-        data = coreax.Data(import_module("jax.numpy").asarray(sample.X, dtype=np.float32))
-
-        def reduce(solver: Any, data: Any) -> Any:
-            if refinements:
-                return solver.reduce_iterative(data, num_iterations=1 + refinements)[0]
-            return solver.reduce(data)[0]
-
-        compiled = import_module("equinox").filter_jit(reduce)
-        return lambda: chosen(compiled(solver, data).unweighted_indices)
+        return lambda: chosen(compiled()(solver, data).unweighted_indices)
 
     return maker
 
