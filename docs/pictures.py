@@ -1,5 +1,9 @@
-"""Draw the README's picture: ``python docs/pictures.py`` writes _static/pairs_and_rate.png."""
+"""Draw the pictures of the README and of the first pages: ``python docs/pictures.py``.
 
+It writes _static/pairs_and_rate.png and _static/thinning.png, and prints what the latter shows.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
@@ -8,7 +12,7 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from herder import Moments, count_distribution, moment_herd
+from herder import GaussianMixture, Moments, count_distribution, moment_herd, thin
 from herder.datasets import load_breast_cancer_binary, load_digits_binary
 
 HERD, RANDOM, TABLE = "#0f766e", "#d97706", "#cbd2d9"
@@ -41,17 +45,63 @@ def draw_rate(ax: plt.Axes) -> None:
     ax.set_ylabel("error of the worst pair")
 
 
-def main() -> None:
+def draw_points(ax: plt.Axes, X: np.ndarray) -> None:
+    """The sample, and the rows that stand for it."""
+    chosen = thin(X, 200, kernel="matern32")
+    ax.plot(*X[::5].T, ",", color="#7b8794", alpha=0.6)
+    ax.plot(*X[chosen].T, "o", color=HERD, markersize=3.2, markeredgecolor="white", mew=0.4)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_title(f"{len(X):,} rows, and 200 of them", fontsize=9)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    print(f"MMD of 200 rows {chosen.mmd:.1e}, at random {chosen.mmd_random:.1e}", end="")
+    print(f": {chosen.mmd_random / chosen.mmd:.0f} times nearer")
+
+
+def draw_distances(ax: plt.Axes, X: np.ndarray) -> None:
+    """Distance to all rows by size, for each way to choose."""
+    sizes = [10, 20, 50, 100, 200]
+    nested = thin(X, sizes[-1], kernel="matern32", refine=False)
+    best = [thin(X, m, kernel="matern32") for m in sizes]
+    weighted = [thin(X, m, kernel="matern32", weights="simplex") for m in sizes]
+    lines = {
+        "random rows": ("s-", RANDOM, [choice.mmd_random for choice in best]),
+        "nested, refine=False": ("^-", "#7c3aed", nested.path[np.array(sizes) - 1]),
+        "exchanged (default)": ("o-", HERD, [choice.mmd for choice in best]),
+        "weights='simplex'": ("D-", "#be123c", [choice.mmd for choice in weighted]),
+    }
+    for name, (style, colour, values) in lines.items():
+        ax.loglog(sizes, values, style, color=colour, label=name)
+        print(f"{name:<22}" + "".join(f"{value:10.1e}" for value in values))
+    ax.set_xticks(sizes, [str(m) for m in sizes])
+    ax.minorticks_off()
+    ax.set_xlabel("rows chosen")
+    ax.set_ylabel("distance to all rows (MMD)")
+
+
+def two_panels(name: str, left: Callable, right: Callable) -> None:
     style = {"font.size": 9, "lines.markersize": 3.5, "lines.linewidth": 1.2}
     with plt.rc_context(style):
         figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.1), layout="constrained")
-        draw_counts(axes[0])
-        draw_rate(axes[1])
+        left(axes[0])
+        right(axes[1])
         for ax in axes:
             ax.spines[["top", "right"]].set_visible(False)
-            ax.legend(frameon=False)
-        path = Path(__file__).parent / "_static" / "pairs_and_rate.png"
+            if ax.get_legend_handles_labels()[0]:
+                ax.legend(frameon=False)
+        path = Path(__file__).parent / "_static" / name
         figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def main() -> None:
+    two_panels("pairs_and_rate.png", draw_counts, draw_rate)
+    mixture = GaussianMixture(
+        [[-2.0, 0.0], [1.5, 1.5], [1.5, -1.8]],
+        [[[0.5, 0.6], [0.6, 1.2]], [[1.0, -0.5], [-0.5, 0.5]], [[0.1, 0.0], [0.0, 0.1]]],
+        [0.45, 0.35, 0.2],
+    )
+    X = mixture.sample(20_000, random_state=0)
+    two_panels("thinning.png", lambda ax: draw_points(ax, X), lambda ax: draw_distances(ax, X))
 
 
 if __name__ == "__main__":
