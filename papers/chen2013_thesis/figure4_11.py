@@ -1,0 +1,80 @@
+"""Figure 4.11: error of the predictive probability with T draws of the posterior."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from papers.chen2013_thesis import data, pictures
+from papers.chen2013_thesis.curves import counts_to, settled, upper_slope
+from papers.chen2013_thesis.predictions import bootstrap, experiment, running_predictions
+from papers.claims import Row
+
+Floats = NDArray[np.float64]
+
+N_SETS = 10
+
+#: The error to the reference has levelled off once it is this near to that of D.
+LEVEL, OTHERS = 1.1, (1.05, 1.2)
+
+
+def run(quick: bool, folder: Path) -> list[Row]:
+    """Measure equation 4.30 for herded and random draws, to D and to the reference."""
+    found = experiment(quick)
+    counts = counts_to(len(found.picks))
+    herded = running_predictions(found.draws[found.picks], counts, quick)
+    random = np.random.default_rng([data.SEED, 11])
+    usual = [
+        running_predictions(bootstrap(found.draws, int(counts[-1]), random), counts, quick)
+        for _ in range(N_SETS)
+    ]
+    to_draws, to_reference = _rmse(herded, found.mean), _rmse(herded, found.reference)
+    chance = np.mean([_rmse(other, found.mean) for other in usual], axis=0)
+    expected = float(found.spread.mean() / np.sqrt(len(found.draws)))
+    reached = float(_rmse(found.mean[None], found.reference)[0])
+    reference = np.mean([_rmse(other, found.reference) for other in usual], axis=0)
+    curves = {
+        "random, to D": (chance, pictures.RANDOM, "-"),
+        "random, to the larger set": (reference, pictures.RANDOM, ":"),
+        "herding, to D": (to_draws, pictures.HERDED, "-"),
+        "herding, to the larger set": (to_reference, pictures.TRUE, "-"),
+    }
+    _draw(counts, curves, expected, reached, folder / "figure4_11.png")
+    prefix = "quick." if quick else ""
+    later = f"From T = 100 on: {upper_slope(to_draws, counts, 100):.2f}."
+    last = f"At T = {counts[-1]}: herding {to_draws[-1]:.1e}, random {chance[-1]:.1e}."
+    rates = f"Accepted: {found.accepted:.2f} for D, {found.accepted_reference:.2f}."
+    near, far = (settled(to_reference, counts, level * reached) for level in OTHERS)
+    others = f"Within 5 %: {near:.0f}; within 20 %: {far:.0f}."
+    return [
+        Row(f"{prefix}slope", upper_slope(to_draws, counts), note=f"{later} {last}"),
+        Row(f"{prefix}random", upper_slope(chance, counts), note=f"Mean of {N_SETS} sets."),
+        Row(f"{prefix}expected", expected),
+        Row(f"{prefix}reached", reached, note=rates),
+        Row(f"{prefix}count", settled(to_draws, counts, expected)),
+        Row(f"{prefix}level", settled(to_reference, counts, LEVEL * reached), note=others),
+        Row(f"{prefix}converged", float(to_reference[-1] / reached), note=f"T = {counts[-1]}."),
+    ]
+
+
+def _rmse(predicted: Floats, truth: Floats) -> Floats:
+    return np.sqrt(np.square(predicted - truth).mean(axis=1))
+
+
+def _draw(
+    counts: NDArray[np.intp],
+    curves: dict[str, tuple[Floats, str, str]],
+    expected: float,
+    reached: float,
+    path: Path,
+) -> None:
+    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
+    axes = figure.subplots()
+    for name, (curve, colour, style) in curves.items():
+        axes.loglog(counts, curve, style, color=colour, label=name)
+    axes.axhline(expected, color=pictures.LEVEL, ls="--", lw=0.9, label="D, if independent")
+    axes.axhline(reached, color=pictures.LEVEL, ls=":", lw=0.9, label="D, to the larger set")
+    axes.legend(frameon=False, fontsize=8)
+    pictures.tidy(axes, "T", "RMSE of the probability")
+    pictures.save(figure, path)

@@ -1,0 +1,78 @@
+"""Figure 4.9: errors of four expectations under a 5-D mixture, herded and at random."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from herder import herd_density
+from papers.chen2013_thesis import data, mixtures, pictures
+from papers.chen2013_thesis.curves import every, running_error, upper_slope
+from papers.claims import Row
+
+Floats = NDArray[np.float64]
+
+N_POINTS, N_QUICK = 10_000, 150
+N_SETS = 20
+
+#: Narrower and wider kernels, to show what the choice of the bandwidth does.
+OTHERS = (1.0, 2.0)
+
+IDS = ("x", "x2", "x3", "sin")
+
+
+def run(quick: bool, folder: Path) -> list[Row]:
+    """Herd the mixture itself; fit the upper bounds of the errors."""
+    target = mixtures.mixture(100, 5)
+    means, spread = mixtures.expectations(target, quick)
+    n_points = N_QUICK if quick else N_POINTS
+    points = herd_density(target, n_points, bandwidth=mixtures.BANDWIDTH).points
+    random = np.random.default_rng([data.SEED, 9])
+    sets = [target.sample(n_points, random_state=random) for _ in range(N_SETS)]
+    herded = errors(points, means)
+    others = [
+        errors(herd_density(target, n_points, bandwidth=length).points, means) for length in OTHERS
+    ]
+    usual = [errors(other, means) for other in sets]
+    counts = every(n_points)
+    rows, curves = [], []
+    prefix = "quick." if quick else ""
+    for k, name in enumerate(IDS):
+        level = np.array([found[k] for found in usual])
+        slope = upper_slope(herded[k], counts)
+        ratio = float(herded[k][n_points // 2 :].max() / level[:, n_points // 2 :].mean())
+        narrow, wide = (upper_slope(found[k], counts) for found in others)
+        note = "With the bandwidths {} and {}: {:.2f} and {:.2f}.".format(*OTHERS, narrow, wide)
+        if name == "sin":
+            note += f" Standard error of the true mean: {spread:.0e}."
+        rows += [
+            Row(f"{prefix}{name}.slope", slope, note=note),
+            Row(f"{prefix}{name}.random", upper_slope(level.mean(axis=0), counts)),
+            Row(f"{prefix}{name}.ratio", ratio),
+        ]
+        curves.append((herded[k], level.mean(axis=0), level.std(axis=0), slope))
+    _draw(curves, folder / "figure4_9.png")
+    return rows
+
+
+def errors(points: Floats, means: tuple[Floats, ...]) -> list[Floats]:
+    """Errors of the four expectations after each of the points."""
+    found = mixtures.functions(points)
+    return [running_error(values, mean) for values, mean in zip(found, means, strict=True)]
+
+
+def _draw(curves: list[tuple[Floats, Floats, Floats, float]], path: Path) -> None:
+    figure = Figure(figsize=(8.6, 6.0), layout="constrained")
+    for axes, name, (herded, mean, spread, slope) in zip(
+        figure.subplots(2, 2).flat, mixtures.NAMES, curves, strict=True
+    ):
+        counts = every(len(herded))
+        # Below a hundredth of the mean the shade of mean minus deviation would leave the axes.
+        low = np.maximum(mean - spread, mean / 100)
+        axes.fill_between(counts, low, mean + spread, color=pictures.RANDOM, alpha=0.35, lw=0)
+        axes.loglog(counts, mean, color=pictures.RANDOM, label="independent points")
+        axes.loglog(counts, herded, color=pictures.HERDED, lw=0.9, label="herding")
+        pictures.tidy(axes, "T", "error", f"{name}, slope {slope:.2f}")
+    figure.axes[0].legend(frameon=False, fontsize=9)
+    pictures.save(figure, path)

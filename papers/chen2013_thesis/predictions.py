@@ -1,0 +1,78 @@
+"""Predictive probabilities of draws, herded and at random, for figures 4.11 and 4.12."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder import kernel_herd
+from papers.chen2013_thesis import data
+from papers.chen2013_thesis.posterior import expit, sample
+
+Floats = NDArray[np.float64]
+
+#: Of the Gaussian kernel on whitened draws: the thesis says sigma = 10.
+BANDWIDTH = 10.0
+
+N_PICKS, N_QUICK = 20_000, 300
+
+#: Draws whose probabilities are held at a time.
+BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Draws D, the rows that herding picks, and probabilities of spam on the test rows."""
+
+    draws: Floats
+    picks: NDArray[np.intp]
+    mean: Floats
+    spread: Floats
+    reference: Floats
+    accepted: float
+    accepted_reference: float
+
+
+@cache
+def experiment(quick: bool) -> Experiment:
+    """Whiten the draws, herd them, and predict with all of them."""
+    found = sample(quick)
+    centre, axes = data.whitening(found.draws)
+    white = (found.draws - centre) @ axes
+    picks = kernel_herd(white, N_QUICK if quick else N_PICKS, bandwidth=BANDWIDTH).indices
+    rows = data.task(quick).X_test
+    mean, squares = np.zeros(len(rows)), np.zeros(len(rows))
+    for start in range(0, len(found.draws), BLOCK):
+        part = expit(rows @ found.draws[start : start + BLOCK].T)
+        mean += part.sum(axis=1) / len(found.draws)
+    for start in range(0, len(found.draws), BLOCK):
+        part = expit(rows @ found.draws[start : start + BLOCK].T)
+        squares += np.square(part - mean[:, None]).sum(axis=1)
+    spread = np.sqrt(squares / len(found.draws))
+    return Experiment(
+        found.draws,
+        picks,
+        mean,
+        spread,
+        found.reference,
+        found.accepted,
+        found.accepted_reference,
+    )
+
+
+def running_predictions(draws: Floats, counts: NDArray[np.intp], quick: bool) -> Floats:
+    """Mean probabilities (counts, test rows) of the first T draws, for each T of ``counts``."""
+    rows = data.task(quick).X_test
+    found, total = np.empty((len(counts), len(rows))), np.zeros(len(rows))
+    for start in range(0, counts[-1], BLOCK):
+        part = np.cumsum(expit(draws[start : start + BLOCK] @ rows.T), axis=0) + total
+        mine = (counts > start) & (counts <= start + BLOCK)
+        found[mine] = part[counts[mine] - start - 1] / counts[mine, None]
+        total = part[-1]
+    return found
+
+
+def bootstrap(draws: Floats, n_rows: int, random: np.random.Generator) -> Floats:
+    """Rows drawn at random, with replacement."""
+    return draws[random.integers(len(draws), size=n_rows)]
