@@ -17,23 +17,16 @@ from herder._store import whole_file, write_table
 from herder._validation import positive_int
 from herder.cli._border import heed_signals
 from herder.cli._sample import Roles, Sample, read_sample, read_scores
-from herder.kernel.cost import LONG_SECONDS, Cost, exact_cost
+from herder.cli._thin_cost import Effort
+from herder.kernel.cost import LONG_SECONDS, Cost
 from herder.kernel.functions import Energy, Kernel, Stein, centred
 from herder.kernel.inputs import locate, read_labels, read_weights
 from herder.kernel.losses import Losses, column_losses
 from herder.kernel.resolve import attach_scores, resolve_kernel
 from herder.kernel.result import Thinning
-from herder.kernel.thinning import SWEEPS, thin
+from herder.kernel.thinning import thin
 
 __all__ = ["Job", "run_job"]
-
-#: Seconds per pair of rows of the Stein kernel, which is not compiled for all pairs at once.
-STEIN_SECONDS = 4e-8
-
-#: Bytes per row and column that the approximations hold at their largest.
-APPROXIMATE_BYTES = 20
-#: Bytes per row of the features that stand for a kernel.
-FEATURE_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -117,44 +110,33 @@ def _require_format(output: Path, names: list[str], sample: Sample) -> None:
             raise ValueError(str(error).replace(str(trial), str(output))) from error
 
 
-def _cost(job: Job, sample: Sample) -> Cost:
-    """Estimate the choice and the exact MMD after it."""
+def _effort(job: Job, sample: Sample) -> Effort:
     n, d = sample.values.shape
-    exact = exact_cost(
-        n,
-        d,
-        job.n,
-        sweeps=SWEEPS if job.refine else 0,
-        n_jobs=job.threads,
-        double=job.weights != "uniform",
-    )
-    mmd = _mmd_seconds(job, sample)
-    data = 0 if sample.is_mapped else sample.values.nbytes
-    if job.approximate is not None:
-        per_row = FEATURE_BYTES if job.approximate == "features" else APPROXIMATE_BYTES * d
-        return Cost(exact.pairs, 0.0 if job.mmd is not True else mmd, data + n * (per_row + 64.0))
-    if job.kernel == "stein":
-        # rows with their scores, both in double precision, and once more by columns
-        return Cost(n * n / 2, mmd, data + 32.0 * n * d)
-    return Cost(exact.pairs, exact.seconds + (0 if job.mmd is False else mmd), data + exact.memory)
+    weighted = job.weights != "uniform"
+    return Effort(n, d, job.n, job.kernel, job.approximate, job.refine, weighted, job.threads)
 
 
-def _mmd_seconds(job: Job, sample: Sample) -> float:
-    n, d = sample.values.shape
-    if job.kernel == "stein":
-        return STEIN_SECONDS * n * n
-    return exact_cost(n, d, 0, sweeps=0, n_jobs=job.threads, double=True).seconds
+def _skips_mmd(job: Job, effort: Effort) -> bool:
+    """Whether the exact MMD is left out: on request, or beside a much quicker choice."""
+    if job.mmd is not None:
+        return not job.mmd
+    return job.approximate is not None and effort.distance().seconds > LONG_SECONDS
 
 
 def _require_room(job: Job, sample: Sample) -> None:
     """Refuse what would exceed the memory limit; say what a long run will cost."""
-    cost = _cost(job, sample)
-    n, d = sample.values.shape
-    if cost.memory > job.max_memory:
+    effort = _effort(job, sample)
+    choice, distance = effort.choice(), effort.distance()
+    if _skips_mmd(job, effort):
+        distance = Cost(0.0, 0.0, 0.0)
+    memory = max(choice.memory, distance.memory)
+    cost = Cost(choice.pairs + distance.pairs, choice.seconds + distance.seconds, memory)
+    needed = memory + (0 if sample.is_mapped else sample.values.nbytes)
+    if needed > job.max_memory:
         raise ValueError(
-            f"max-memory must be at least {cost.memory / 2**20:,.0f}M for {n:,} rows of {d} "
-            f"columns, got {job.max_memory / 2**20:,.0f}M: raise --max-memory, use fewer "
-            "--columns, or thin parts of the file first"
+            f"max-memory must be at least {needed / 2**20:,.0f}M for {effort.n:,} rows of "
+            f"{effort.d} columns, got {job.max_memory / 2**20:,.0f}M: raise --max-memory, use "
+            "fewer --columns, or thin parts of the file first"
         )
     if cost.seconds > LONG_SECONDS and not job.quiet:
         faster = "" if job.approximate else "; --approximate subsample or chunks is faster"
@@ -217,10 +199,10 @@ def _distances(
     job: Job, sample: Sample, result: Thinning, progress: Progress
 ) -> tuple[float | None, float | None, list[str]]:
     """Give the exact MMD of the choice and of random subsets, unless that takes too long."""
-    seconds = _mmd_seconds(job, sample)
-    skipped = job.mmd is None and job.approximate is not None and seconds > LONG_SECONDS
-    if job.mmd is False or skipped:
-        about = f", which would take about {seconds:,.0f} s (--mmd)" if skipped else ""
+    effort = _effort(job, sample)
+    if _skips_mmd(job, effort):
+        seconds = effort.distance().seconds
+        about = "" if job.mmd is False else f", which would take about {seconds:,.0f} s (--mmd)"
         return None, None, [f"the MMD to all rows was not computed{about}"]
     task = progress.add_task("exact MMD", total=None, note="")
     ours = result.mmd

@@ -1,0 +1,74 @@
+"""What ``herder thin`` will cost, in pairs of rows, seconds and memory, before it runs."""
+
+from dataclasses import dataclass
+
+from herder.kernel._lanes import LANES, count_threads
+from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
+from herder.kernel.choice import SWEEPS
+from herder.kernel.cost import COLUMN_SECONDS, PAIR_SECONDS, Cost, exact_cost
+
+__all__ = ["Effort"]
+
+#: Seconds per pair of rows of the Stein kernel, which is not compiled for all pairs at once.
+STEIN_SECONDS = 4e-8
+
+#: Seconds per row and feature: each is read from memory for every step.
+FEATURE_SECONDS = 4e-10
+
+#: Bytes per row and column that sub-samples and chunks hold at their largest, and bytes per row
+#: that everything holds beside its columns.
+APPROXIMATE_BYTES, ROW_BYTES = 20, 64
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The sizes and options that time and memory depend on."""
+
+    n: int
+    d: int
+    m: int
+    kernel: str
+    approximate: str | None
+    refine: bool
+    weighted: bool
+    threads: int | None
+
+    def choice(self) -> Cost:
+        """Cost of choosing, beside the data."""
+        n, d, m = self.n, self.d, self.m
+        if self.approximate is not None:
+            return self._approximate()
+        if self.kernel == "stein":
+            # No mean to compute; rows with their scores, and once more by columns.
+            pairs = n * m * self._rounds
+            return Cost(pairs, STEIN_SECONDS * pairs, 32.0 * n * d + ROW_BYTES * n)
+        sweeps = None if self.refine else 0
+        return exact_cost(n, d, m, sweeps=sweeps, n_jobs=self.threads, double=self.weighted)
+
+    def distance(self) -> Cost:
+        """Cost of the exact MMD, and of that of random subsets."""
+        if self.kernel == "stein":
+            return Cost(float(self.n) ** 2, STEIN_SECONDS * self.n**2, 0.0)
+        return exact_cost(self.n, self.d, 0, sweeps=0, n_jobs=self.threads, double=True)
+
+    @property
+    def _rounds(self) -> int:
+        """How often every row is looked at for each chosen one."""
+        return 1 + 2 * (SWEEPS if self.refine else 0)
+
+    def _approximate(self) -> Cost:
+        n, d, m = float(self.n), self.d, self.m
+        if self.approximate == "features":
+            features = RandomFeatures().n_features
+            pairs = n * m * self._rounds
+            return Cost(pairs, FEATURE_SECONDS * features * pairs, n * (4 * features + ROW_BYTES))
+        if self.approximate == "subsample":
+            rows = min(max(Subsample().n_candidates, 2 * m), n)
+            across, within = rows * n, rows * m * self._rounds
+        else:
+            chunks = min(Chunks().n_chunks, max(1, self.n // (2 * m)))
+            across = n * n / (2 * chunks) + chunks * m * n
+            within = (n + chunks * m) * m * self._rounds
+        threads = min(count_threads(self.threads), LANES)
+        seconds = (PAIR_SECONDS + d * COLUMN_SECONDS) * (across / threads + within)
+        return Cost(across + within, seconds, n * (APPROXIMATE_BYTES * d + ROW_BYTES))
