@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from herder._validation import check_fitted, fit_points
-from herder.kernel.functions import Energy, Stein, centred
+from herder._validation import check_fitted, fit_points, positive_int
+from herder.kernel.functions import Stein
 from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
 from herder.kernel.thinning import thin
 
@@ -83,11 +83,9 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         kernel = resolve_kernel(self.kernel, self.bandwidth, points, standardise=self.standardise)
         if isinstance(kernel, Stein):
             raise ValueError("kernel must not be 'stein', which needs scores: use herder.thin")
-        if isinstance(kernel, Energy):
-            kernel = centred(kernel, points.mean(axis=0, dtype=np.float64))
         chosen = thin(
             points,
-            min(self.n_select, len(points)),
+            min(positive_int(self.n_select, "n_select"), len(points)),
             kernel=kernel,
             refine=self.refine,
             weights=self.weights,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
 from herder.kernel.candidates import BLOCK_VALUES, SINGLE_REACH, SMALL_ROWS, candidates_of
-from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred
+from herder.kernel.functions import Energy, Kernel, Radial, Stein
 from herder.kernel.inputs import read_rows, read_weights
 from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 
@@ -89,8 +89,6 @@ def mmd(
     chosen = resolve_kernel(kernel, bandwidth, larger, standardise=standardise)
     if isinstance(chosen, Stein):
         raise ValueError("Y must be left out when kernel is 'stein': the density is the target")
-    if isinstance(chosen, Energy):
-        chosen = centred(chosen, larger.mean(axis=0, dtype=np.float64))
     own = _energy_of(first.values, chosen, x, n_jobs) + _energy_of(
         second.values, chosen, y, n_jobs
     )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
 from herder.kernel.bandwidth import median_distance
-from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel
+from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel, centred
 
 __all__ = ["BandwidthLike", "KernelLike", "attach_scores", "resolve_kernel"]
 
@@ -28,6 +28,9 @@ def resolve_kernel(
 ) -> Kernel:
     """Build the kernel that a call asks for, with its bandwidth from the rows where needed.
 
+    An energy kernel without a centre gets the mean of the rows, so that all that is computed
+    with it, of parts of the rows too, has the same one.
+
     Parameters
     ----------
     kernel : str or callable
@@ -39,6 +42,14 @@ def resolve_kernel(
     standardise : bool
         Measure every column in its standard deviation.
     """
+    return centred(
+        _resolve(kernel, bandwidth, values, standardise), values.mean(axis=0, dtype=np.float64)
+    )
+
+
+def _resolve(
+    kernel: KernelLike, bandwidth: BandwidthLike, values: NDArray[Any], standardise: bool
+) -> Kernel:
     if not isinstance(kernel, str):
         return _complete(kernel, bandwidth, values, standardise)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
