@@ -14,6 +14,10 @@ from herder._numba import jit, jit_fused, jit_relaxed
 #: Columns of a tile: four rows of squared distances stay in the nearest cache.
 TILE = 512
 
+#: Blocks of four rows summed in the precision of the points before they join the sums in
+#: double: 64 terms lose nothing that single precision had.
+FLUSH = 16
+
 #: Functions of the squared distance, by number.
 GAUSSIAN, MATERN32, MATERN52, LAPLACE, INVERSE_MULTIQUADRIC, DISTANCE = range(6)
 
@@ -182,7 +186,7 @@ def add_tile(
     q: Any,  # (4, TILE): kernel values
     p: Any,  # four weights of the rows
     weights: Any,  # (size,), of the columns
-    columns: NDArray[np.float64],  # (size,): sums of the columns, updated
+    columns: Any,  # (size,): sums of the columns, updated
     rows: NDArray[np.float64],  # (4,): sums of the rows, updated
 ) -> None:
     """Add a tile to the sums of its rows and of its columns."""
@@ -219,16 +223,31 @@ def lane_sums(
     alike in work, and the sums do not depend on which thread runs which lane.
     """
     q = np.empty((4, TILE), points.dtype)
+    part = np.zeros(TILE, points.dtype)
     for low in range(start, stop, TILE):
         high = min(low + TILE, stop)
+        waiting = 0
         for i in range(4 * lane, high, 4 * lanes):
             begin = max(low, i + 4)
             if begin < high:
                 four_rows(points, i, points, begin, high, q)
                 for r in range(4):
                     shape_values(q[r], high - begin, shape)
-                w = weights[begin:high]
-                add_tile(q, weights[i : i + 4], w, sums[begin:high], sums[i : i + 4])
+                columns, w = part[begin - low : high - low], weights[begin:high]
+                add_tile(q, weights[i : i + 4], w, columns, sums[i : i + 4])
+                waiting += 1
+            if waiting == FLUSH:
+                flush(part, sums[low:high])
+                waiting = 0
+        flush(part, sums[low:high])
+
+
+@jit
+def flush(part: Any, sums: NDArray[np.float64]) -> None:
+    """Add sums of a few rows, which may be in single precision, to those of all; start anew."""
+    for j in range(sums.size):
+        sums[j] += part[j]
+        part[j] = part[j] - part[j]
 
 
 @jit
