@@ -10,9 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from herder import MomentHerder, datasets
+from herder import MomentHerder, datasets, kernel_herd, thin
 
 FILE = Path(__file__).with_name("moment.json")
+KERNEL_FILE = Path(__file__).with_name("kernel.json")
+
+KERNELS = ("gaussian", "matern32", "matern52", "laplace", "inverse-multiquadric", "energy")
 
 
 def tables():
@@ -40,5 +43,36 @@ def trajectories():
     return found
 
 
+def samples():
+    """Three fixed samples: a spiral of even density, a symmetric grid, binary rows."""
+    t = np.arange(1, 401)
+    spiral = np.sqrt(t)[:, None] * np.column_stack([np.cos(2.4 * t), np.sin(2.4 * t)])
+    grid = np.indices((7, 7, 5)).reshape(3, -1).T.astype(np.float64)
+    cancer = np.asarray(datasets.load_breast_cancer_binary().X, dtype=np.float64)
+    return {"spiral": spiral, "grid": grid, "cancer": cancer}
+
+
+def choices():
+    """Digest of 200 picks of herding and of 40 rows by thinning, and the first ten of each."""
+    found = {}
+    for name, X in samples().items():
+        for kernel in KERNELS:
+            found[f"{name} {kernel} kernel_herd"] = _pinned(
+                kernel_herd(X, 200, kernel=kernel).indices
+            )
+            for refine in (False, 3):
+                chosen = thin(X, 40, kernel=kernel, refine=refine)
+                found[f"{name} {kernel} thin refine={refine}"] = _pinned(chosen.indices)
+    return found
+
+
+def _pinned(indices):
+    return {
+        "sha256": hashlib.sha256(indices.astype("<i4").tobytes()).hexdigest(),
+        "first": indices[:10].tolist(),
+    }
+
+
 if __name__ == "__main__":
     FILE.write_text(json.dumps(trajectories(), indent=1) + "\n")
+    KERNEL_FILE.write_text(json.dumps(choices(), indent=1) + "\n")

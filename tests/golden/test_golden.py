@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.golden.make import FILE, trajectories
+from tests.golden.make import FILE, KERNEL_FILE, choices, trajectories
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +17,17 @@ def test_trajectory_is_as_it_was(key, found):
 
 def test_every_trajectory_is_pinned(found):
     assert set(found) == set(json.loads(FILE.read_text()))
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return choices()
+
+
+@pytest.mark.parametrize("key", list(json.loads(KERNEL_FILE.read_text())))
+def test_choice_is_as_it_was(key, chosen):
+    assert chosen[key] == json.loads(KERNEL_FILE.read_text())[key]
+
+
+def test_every_choice_is_pinned(chosen):
+    assert set(chosen) == set(json.loads(KERNEL_FILE.read_text()))
