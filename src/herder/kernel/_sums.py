@@ -2,9 +2,9 @@ r"""Sums of kernel values over all pairs, compiled, in bounded memory.
 
 .. math:: \sigma_i = \sum_j p_j f(|x_i - x_j|^2)
 
-Every unordered pair is visited once and counts for both rows. Columns in plenty go through a
-matrix product, :math:`|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b`, where that loses no digits; else
-differences are taken column by column.
+Every unordered pair is visited once and counts for both rows. Where it loses no digits,
+:math:`|a - b|^2 = |a|^2 + |b|^2 - 2 a \cdot b` saves work: in the loops of the Gaussian kernel,
+and by a matrix product where columns are many. Else differences are taken column by column.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.kernel import _near_jit as _near
 from herder.kernel import _pairs_jit as _jit
 from herder.kernel._lanes import LANES, Progress, Span, run_lanes
 
@@ -29,17 +30,15 @@ SHAPES = {
     "energy": _jit.DISTANCE,
 }
 
-#: From this many columns on, a matrix product is faster than differences.
-PRODUCT_COLUMNS = 9
 #: Shapes that do not take a root of the squared distance: near zero a root would magnify the
-#: digits lost in the product.
-PRODUCT_SHAPES = (_jit.GAUSSIAN, _jit.INVERSE_MULTIQUADRIC)
-#: Largest squared norm for products in single and double precision: beyond it the squared
-#: distances would be wrong by more than about 4e-6 (single) or 1e-10 (double).
-PRODUCT_NORMS = {np.dtype(np.float32): 16.0, np.dtype(np.float64): 2.0**18}
+#: digits that a product loses. From how many columns on a matrix product is the fastest way.
+PRODUCT_COLUMNS = {_jit.GAUSSIAN: 32, _jit.INVERSE_MULTIQUADRIC: 9}
+#: Largest squared norm for products in single and double precision: beyond it kernel values
+#: would be wrong by more than about 1e-6 (single) or 1e-13 (double).
+PRODUCT_NORMS = {np.dtype(np.float32): 8.0, np.dtype(np.float64): 256.0}
 
 #: Rows and columns of a product's tile: it fits the second cache.
-TILE_ROWS, TILE_COLUMNS = 128, 1024
+TILE_ROWS, TILE_COLUMNS = 128, 512
 #: Columns of one unit of work, between which progress is told and Ctrl-C heard.
 UNIT = 8192
 
@@ -73,23 +72,49 @@ def pair_sums(
     mass[:n] = weights
     sums = np.zeros((LANES, len(mass)))
     norms = _norms(padded)
-    if (
-        len(points) >= PRODUCT_COLUMNS
-        and shape in PRODUCT_SHAPES
-        and norms.max() <= PRODUCT_NORMS[points.dtype]
-    ):
-        work, units = _product_work(padded, norms, mass, shape, sums), _spans(len(mass), TILE_ROWS)
-        _run_products(work, _by_lane(units), n_jobs, progress)
-        return sums.sum(axis=0)[:n] - mass[:n].astype(np.float64) * _at_zero(shape)
-
-    def work_direct(lane: int, unit: Span) -> None:
-        _jit.lane_sums(padded, mass, shape, lane, LANES, *unit, sums[lane])
-
+    by_product = shape in PRODUCT_COLUMNS and norms.max() <= PRODUCT_NORMS[points.dtype]
+    if by_product and len(points) >= PRODUCT_COLUMNS[shape]:
+        work = _product_work(padded, norms, mass, shape, sums)
+        _run_products(work, _by_lane(_spans(len(mass), TILE_ROWS)), n_jobs, progress)
+        # The tiles on the diagonal hold k(x, x) too, which is one for both shapes.
+        return sums.sum(axis=0)[:n] - mass[:n].astype(np.float64)
+    work = (
+        _near_work(padded, norms, mass, sums)
+        if by_product and shape == _jit.GAUSSIAN
+        else _direct_work(padded, mass, shape, sums)
+    )
     units = _spans(len(mass), UNIT)
-    run_lanes(work_direct, LANES, units, n_jobs=n_jobs, progress=progress, note="kernel mean")
+    run_lanes(work, LANES, units, n_jobs=n_jobs, progress=progress, note="kernel mean")
     total = sums.sum(axis=0)
     _jit.block_sums(padded, mass, shape, total)
     return total[:n]
+
+
+def _direct_work(
+    points: NDArray[Any], weights: NDArray[Any], shape: int, sums: NDArray[np.float64]
+) -> Callable[[int, Span], None]:
+    def work(lane: int, unit: Span) -> None:
+        _jit.lane_sums(points, weights, shape, lane, LANES, *unit, sums[lane])
+
+    return work
+
+
+def _near_work(
+    points: NDArray[Any], norms: NDArray[Any], weights: NDArray[Any], sums: NDArray[np.float64]
+) -> Callable[[int, Span], None]:
+    scaled, halves = _for_powers(points, norms)
+
+    def work(lane: int, unit: Span) -> None:
+        _near.lane_sums(scaled, halves, weights, lane, LANES, *unit, sums[lane])
+
+    return work
+
+
+def _for_powers(points: NDArray[Any], norms: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Coordinates and half norms such that the Gaussian kernel is a power of two."""
+    log2e = np.log2(np.e)
+    scaled = points * points.dtype.type(np.sqrt(log2e))
+    return scaled, (-0.5 * log2e * norms.astype(np.float64)).astype(points.dtype)
 
 
 def cross_sums(
@@ -108,10 +133,24 @@ def cross_sums(
     mass = np.zeros(max(4, len(weights)), points.dtype)
     mass[: len(weights)] = weights
     spans = _spans(padded.shape[1], 256)
+    norms, other_norms = _norms(padded), _norms(others)
+    farthest = max(norms.max(), other_norms.max())
+    near = shape == _jit.GAUSSIAN and farthest <= PRODUCT_NORMS[points.dtype]
+    if near:
+        scaled, halves = _for_powers(padded, norms)
+        other_scaled, other_halves = _for_powers(others, other_norms)
 
-    def work(lane: int, unit: Span) -> None:
-        for start, stop in spans[lane::LANES]:
-            _jit.cross_sums(padded, others, mass, shape, start, stop, sums)
+        def work(lane: int, unit: Span) -> None:
+            for start, stop in spans[lane::LANES]:
+                _near.cross_sums(
+                    scaled, halves, other_scaled, other_halves, mass, start, stop, sums
+                )
+
+    else:
+
+        def work(lane: int, unit: Span) -> None:
+            for start, stop in spans[lane::LANES]:
+                _jit.cross_sums(padded, others, mass, shape, start, stop, sums)
 
     run_lanes(work, LANES, [(0, 1)], n_jobs=n_jobs)
     return sums[:n]
@@ -173,7 +212,3 @@ def _norms(points: NDArray[Any]) -> NDArray[Any]:
     for coordinate in points:
         total += np.square(coordinate, dtype=np.float64)
     return total.astype(points.dtype)
-
-
-def _at_zero(shape: int) -> float:
-    return 0.0 if shape == _jit.DISTANCE else 1.0
