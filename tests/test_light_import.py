@@ -35,6 +35,25 @@ def test_help_is_light():
     assert not loaded.intersection(HEAVY)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "thin(X, 20).summary()",
+        "thin(X, 20, kernel='energy').mmd_random",
+        "thin(X, 20, kernel='stein', score=-X).mmd",
+        "thin(X, 20, weights='simplex').mmd",
+        "thin(X, 20, y=np.arange(len(X)) % 2).mmd",
+        "thin(X, 20, approximate='chunks').mmd",
+        "kernel_herd(X, 20), kernel_mean(X), mmd(X, X[:50])",
+    ],
+)
+def test_small_samples_are_thinned_without_compiler_and_scikit_learn(call):
+    code = "import numpy as np; from herder import kernel_herd, kernel_mean, mmd, thin\n"
+    code += "X = np.random.default_rng(0).normal(size=(3000, 2))\n"
+    loaded = loaded_after(code + call)
+    assert not loaded.intersection({"numba", "llvmlite", "sklearn", "matplotlib", "pandas"})
+
+
 def test_the_probe_sees_a_heavy_import():
     assert "scipy" in loaded_after("import herder, scipy")
 
