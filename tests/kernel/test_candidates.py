@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from herder.kernel import Energy, Gaussian, Stein
+from herder.kernel import Energy, Gaussian, Stein, _pairs_jit
 from herder.kernel._lanes import count_threads, run_lanes
-from herder.kernel._sums import cross_sums, pair_sums
+from herder.kernel._sums import SHAPES, cross_sums, pair_sums
 from herder.kernel.candidates import (
     SINGLE_REACH,
     SMALL_ROWS,
@@ -18,7 +18,7 @@ from herder.kernel.candidates import (
     candidates_of,
 )
 from herder.kernel.mmd import mean_at
-from tests.kernel.plain import KINDS, sample
+from tests.kernel.plain import KINDS, PROFILES, sample
 
 #: Largest error, as a share of the largest value: kernel values of single precision are good to
 #: about 1e-7 each, sums of double to the last digits.
@@ -146,6 +146,25 @@ def test_means_at_far_points_are_taken_in_double(compiled):
         mean_at(points, X, Gaussian(0.5), weight, single=flag) for flag in (True, False)
     )
     assert single.tobytes() == double.tobytes()
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_the_squared_distance(name, dtype):
+    """From zero to far beyond where the exponential leaves the numbers of the precision."""
+    q = np.r_[0.0, np.geomspace(1e-12, 2e4, 200), 1e6].astype(dtype)
+    values = q.copy()
+    _pairs_jit.shape_values(values, len(values), SHAPES[name])
+    assert values.dtype == dtype
+    r = np.sqrt(q.astype(np.float64))
+    expected = r if name == "energy" else np.array([PROFILES[name](x) for x in r])
+    # Rounding of the exponent, up to 100 before the value is next to nothing; 2^y stops at 2^-126
+    # (single) and 2^-1022, which the polynomials of the Matern kernels multiply by up to 2e6.
+    rtol, least = (1e-5, 1e-30) if dtype == np.float32 else (1e-13, 1e-300)
+    np.testing.assert_allclose(values, expected, rtol=rtol, atol=least)
+    near = expected > 0.01
+    rtol = 1e-6 if dtype == np.float32 else 2e-15
+    np.testing.assert_allclose(values[near], expected[near], rtol=rtol)
 
 
 def test_sums_leave_out_a_row_with_itself():

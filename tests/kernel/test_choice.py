@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from herder.kernel import Energy, Gaussian
+from herder.kernel import Energy, Gaussian, choice
 from herder.kernel.candidates import ArrayCandidates, PairCandidates, candidates_of
 from herder.kernel.choice import Rules, _Plain, choose, pick_first
 from tests.kernel.plain import KINDS, gram, sample, squared_mmd
@@ -157,6 +157,35 @@ def test_orders_without_exchange_are_nested(path, request):
     long = choose(candidates, target, 70, rules(sweeps=0)).tolist()
     for m in (1, 7, 64, 65):
         assert choose(candidates, target, m, rules(sweeps=0)).tolist() == long[:m]
+
+
+@pytest.mark.parametrize("path", ["numpy", "double"])
+@pytest.mark.parametrize("unique", [True, False])
+def test_large_samples_begin_in_a_pool(path, unique, request, monkeypatch):
+    if path == "double":
+        request.getfixturevalue("double")
+    X = sample(150, 2)
+    candidates = candidates_of(X, Gaussian())
+    K, target = gram("gaussian", X, X), candidates.mean()
+    plain = choose(candidates, target, 10, rules(unique=unique, sweeps=20))
+    monkeypatch.setattr(choice, "POOL_ROWS", 20)
+    monkeypatch.setattr(choice, "POOL_PER_ROW", 2)
+    pooled = choose(candidates, target, 10, rules(unique=unique, sweeps=20))
+    assert squared_mmd(K, pooled) < 1.5 * squared_mmd(K, plain)
+    few = choose(
+        candidates, target, 10, rules(unique=unique, include=[149, 139], exclude=range(138))
+    )
+    assert few[:2].tolist() == [149, 139]
+    assert few.min() >= 138
+    assert len(set(few.tolist())) == 10 or not unique
+
+
+def test_sweeps_that_pay_are_taken_by_default():
+    X = sample(80, 2)
+    candidates = candidates_of(X, Gaussian())
+    free = choose(candidates, candidates.mean(), 10, Rules(True, NONE, NONE, None))
+    many = choose(candidates, candidates.mean(), 10, rules(sweeps=20))
+    assert free.tolist() == many.tolist()
 
 
 def test_ties_go_to_the_lowest_row():

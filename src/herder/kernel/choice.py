@@ -95,10 +95,8 @@ def _choose_in_pool(
     pool: int,
 ) -> NDArray[np.intp]:
     """Find a good set among some rows, spread evenly, for the sweeps over all to start from."""
-    rows = np.union1d(even_rows(candidates.n_rows, pool), rules.include)
-    rows = rows[~np.isin(rows, rules.exclude)]
-    if rules.unique and len(rows) < n_select:
-        return rules.include
+    allowed = np.delete(np.arange(candidates.n_rows), rules.exclude)
+    rows = np.union1d(allowed[even_rows(len(allowed), pool)], rules.include)
     settled = np.searchsorted(rows, rules.include)
     inner = Rules(rules.unique, settled, np.empty(0, dtype=np.intp), POOL_SWEEPS)
     part = candidates.subset(rows)
