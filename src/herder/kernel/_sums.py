@@ -18,7 +18,7 @@ from herder.kernel import _near_jit as _near
 from herder.kernel import _pairs_jit as _jit
 from herder.kernel._lanes import LANES, Progress, Span, run_lanes
 
-__all__ = ["SHAPES", "cross_sums", "pair_sums"]
+__all__ = ["SHAPES", "cross_sums", "pair_sums", "stein_sums"]
 
 #: Compiled functions of the squared distance.
 SHAPES = {
@@ -154,6 +154,28 @@ def cross_sums(
 
     run_lanes(work, LANES, [(0, 1)], n_jobs=n_jobs)
     return sums[:n]
+
+
+def stein_sums(
+    points: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Sum of weighted values of the Stein kernel of every row to all other rows."""
+    from herder.kernel import _stein_jit as _stein
+
+    n = points.shape[1]
+    sums = np.zeros((LANES, n))
+
+    def work(lane: int, unit: Span) -> None:
+        _stein.lane_sums(points, scores, weights, lane, LANES, *unit, sums[lane])
+
+    units = _spans(n, UNIT)
+    run_lanes(work, LANES, units, n_jobs=n_jobs, progress=progress, note="kernel mean")
+    return sums.sum(axis=0)
 
 
 def _product_work(

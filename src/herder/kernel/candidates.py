@@ -243,7 +243,7 @@ class PairCandidates:
 
 
 class SteinCandidates(ArrayCandidates):
-    """The Stein kernel with its columns in compiled loops.
+    """The Stein kernel in compiled loops.
 
     Parameters
     ----------
@@ -251,10 +251,13 @@ class SteinCandidates(ArrayCandidates):
         Rows ``[x, score(x)]``.
     kernel : Stein
         The kernel.
+    n_jobs : int, optional
+        Threads of the kernel mean.
     """
 
-    def __init__(self, values: NDArray[Any], kernel: Stein) -> None:
+    def __init__(self, values: NDArray[Any], kernel: Stein, *, n_jobs: int | None = None) -> None:
         super().__init__(values, kernel)
+        self.n_jobs = n_jobs
         half = values.shape[1] // 2
         coordinates = values[:, :half]
         centre = coordinates.mean(axis=0, dtype=np.float64)
@@ -269,6 +272,20 @@ class SteinCandidates(ArrayCandidates):
         out = np.empty(self.n_rows)
         _jit.column(self.points, self.scores, j, out)
         return out
+
+    def mean(
+        self,
+        weight: NDArray[np.float64] | None = None,
+        *,
+        precision: Precision = "double",
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Kernel mean at every row; always in double precision."""
+        from herder.kernel._sums import stein_sums
+
+        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+        sums = stein_sums(self.points, self.scores, p, n_jobs=self.n_jobs, progress=progress)
+        return sums + p * self.diagonal
 
 
 def candidates_of(
@@ -286,7 +303,7 @@ def candidates_of(
         if isinstance(kernel, Radial | Energy):
             return PairCandidates(values, kernel, n_jobs=n_jobs)
         if isinstance(kernel, Stein):
-            return SteinCandidates(values, kernel)
+            return SteinCandidates(values, kernel, n_jobs=n_jobs)
     return ArrayCandidates(values, kernel)
 
 

@@ -55,7 +55,10 @@ def _resolve(
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
     spread = _spread(values) if standardise else 1.0
     if isinstance(bandwidth, str):
-        one_of(bandwidth, "bandwidth", ["median"])
+        if bandwidth != "median":
+            raise ValueError(
+                f"bandwidth must be 'median', a number, or one for each column, got {bandwidth!r}"
+            )
         scale = 1.0 if kind is Energy else median_distance(values, spread)
     else:
         scale = _lengths(bandwidth, values.shape[1])
