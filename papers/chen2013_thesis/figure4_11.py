@@ -42,7 +42,9 @@ def run(quick: bool, folder: Path) -> list[Row]:
     }
     _draw(counts, curves, expected, reached, folder / "figure4_11.png")
     prefix = "quick." if quick else ""
-    later = f"From T = 100 on: {upper_slope(to_draws, counts, 100):.2f}."
+    half = counts[counts <= counts[-1] // 2]
+    early, late = upper_slope(to_draws[: len(half)], half), upper_slope(to_draws, counts, 100)
+    later = f"Up to T = {half[-1]}: {early:.2f}. From T = 100 on: {late:.2f}."
     last = f"At T = {counts[-1]}: herding {to_draws[-1]:.1e}, random {chance[-1]:.1e}."
     rates = f"Accepted: {found.accepted:.2f} for D, {found.accepted_reference:.2f}."
     near, far = (settled(to_reference, counts, level * reached) for level in OTHERS)
