@@ -75,7 +75,7 @@ def test_energy_needs_no_bandwidth():
 @pytest.mark.parametrize(
     ("bandwidth", "kind", "text"),
     [
-        ("mean", ValueError, "bandwidth must be one of 'median', got 'mean'"),
+        ("mean", ValueError, "bandwidth must be 'median', a number, .* column, got 'mean'"),
         (0.0, ValueError, "bandwidth must be positive and finite, got 0.0"),
         (-1.0, ValueError, "bandwidth must be positive and finite, got -1.0"),
         (np.nan, ValueError, "bandwidth must be positive and finite, got nan"),

@@ -185,6 +185,9 @@ def test_stein_columns_are_those_of_numpy(compiled):
     assert isinstance(fast, SteinCandidates)
     for j in (0, 511, 512, 599):
         close(fast.column(j), plain.column(j), 1e-10)
+    weight = np.random.default_rng(0).dirichlet(np.ones(600))
+    close(fast.mean(), plain.mean(), 1e-10)
+    close(fast.mean(weight), plain.mean(weight), 1e-10)
     np.testing.assert_allclose(fast.diagonal, plain.diagonal)
     assert fast.scaled(np.arange(4)).shape == (4, 3)
 
