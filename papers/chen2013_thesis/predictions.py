@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from herder import kernel_herd
 from papers.chen2013_thesis import data
@@ -37,7 +38,9 @@ class Experiment:
 @cache
 def experiment(quick: bool) -> Experiment:
     """Whiten the draws, herd them, and predict with all of them."""
-    found = sample(quick)
+    # Products this small gain little from threads, and draws must not depend on their number.
+    with threadpool_limits(1, "blas"):
+        found = sample(quick)
     centre, axes = data.whitening(found.draws)
     white = (found.draws - centre) @ axes
     picks = kernel_herd(white, N_QUICK if quick else N_PICKS, bandwidth=BANDWIDTH).indices
