@@ -250,3 +250,13 @@ def test_progress_of_a_kernel_mean_is_told(compiled):
     candidates = candidates_of(sample(50, 2), Gaussian(), n_jobs=1)
     candidates.mean(progress=lambda share, note: told.append((share, note)))
     assert told[-1] == (1.0, "kernel mean")
+
+
+def test_compiled_stein_means_are_those_of_numpy():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(701, 3))
+    rows, weight = np.hstack([X, np.cos(X) - X]), rng.random(701)
+    fast = SteinCandidates(rows, Stein(1.3), n_jobs=2).mean(weight)
+    plain = ArrayCandidates(rows, Stein(1.3)).mean(weight)
+    np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12 * np.abs(plain).max())
+    assert (fast == SteinCandidates(rows, Stein(1.3), n_jobs=1).mean(weight)).all()

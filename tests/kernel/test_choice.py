@@ -219,3 +219,14 @@ def test_progress_is_told():
         (0.914, "exchange, sweep 1"),
         (1.0, "exchange, sweep 1"),
     ]
+
+
+def test_a_rough_start_helps_a_smooth_kernel():
+    """Three clusters, narrow beside the bandwidth: exchanges alone stop at a poor set."""
+    centres = np.repeat([[-2.0, 0.0], [1.5, 1.5], [1.5, -1.8]], 100, axis=0)
+    X = centres + 0.5 * np.random.default_rng(0).normal(size=(300, 2))
+    candidates = ArrayCandidates(X, Gaussian(3.0))
+    target, K = candidates.mean(), Gaussian(3.0)(X, X)
+    alone = choose(candidates, target, 30, rules(sweeps=20))
+    begun = choose(candidates, target, 30, rules(sweeps=20), mass=np.full(300, 1 / 300))
+    assert squared_mmd(K, begun) < 0.5 * squared_mmd(K, alone)

@@ -106,11 +106,12 @@ def test_a_joint_choice_may_be_nearer_than_settled_counts():
 
 def test_one_class_is_none():
     X = sample(60, 2)
-    plain = thin(X, 7)
-    for shares in ("proportional", "equal", "joint"):
-        chosen = thin(X, 7, y=np.zeros(60, int), shares=shares)
-        assert chosen.indices.tolist() == plain.indices.tolist()
-        assert chosen.mmd == pytest.approx(plain.mmd, rel=1e-6)
+    for refine, ways in ((True, ["proportional", "equal"]), (False, ["proportional", "joint"])):
+        plain = thin(X, 7, refine=refine)
+        for shares in ways:
+            chosen = thin(X, 7, y=np.zeros(60, int), shares=shares, refine=refine)
+            assert chosen.indices.tolist() == plain.indices.tolist()
+            assert chosen.mmd == pytest.approx(plain.mmd, rel=1e-6)
 
 
 def test_settled_rows_stay_in_their_class():
@@ -126,8 +127,8 @@ def test_a_given_mean_of_the_labelled_kernel_is_the_sample():
     X, y = sample(60, 2), labels(60)
     target = labelled_gram(X, y).mean(axis=1)
     for shares in ("proportional", "joint"):
-        plain = thin(X, 9, y=y, shares=shares)
-        given_ = thin(X, 9, y=y, shares=shares, kernel_mean=target)
+        plain = thin(X, 9, y=y, shares=shares, refine=False)
+        given_ = thin(X, 9, y=y, shares=shares, refine=False, kernel_mean=target)
         assert given_.indices.tolist() == plain.indices.tolist()
 
 

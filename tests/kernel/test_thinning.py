@@ -223,22 +223,23 @@ def test_rows_without_weight_do_not_count():
 
 def test_targets_of_ones_own():
     X = sample(80, 2)
-    plain = thin(X, 9, bandwidth=1.2)
+    plain = thin(X, 9, bandwidth=1.2, refine=False)
     function = lambda points: kernel_mean(X, points, bandwidth=1.2)  # noqa: E731
     norm = float(kernel_mean(X, bandwidth=1.2).mean())
     for target in (kernel_mean(X, bandwidth=1.2), function, KernelMean(function)):
-        chosen = thin(X, 9, bandwidth=1.2, kernel_mean=target)
+        chosen = thin(X, 9, bandwidth=1.2, refine=False, kernel_mean=target)
         assert chosen.indices.tolist() == plain.indices.tolist()
         assert np.isnan(chosen.mmd)
         assert np.isnan(chosen.mmd_random)
-    known = thin(X, 9, bandwidth=1.2, kernel_mean=KernelMean(function, squared_norm=norm))
+    aim = KernelMean(function, squared_norm=norm)
+    known = thin(X, 9, bandwidth=1.2, refine=False, kernel_mean=aim)
     assert known.mmd == pytest.approx(plain.mmd, rel=1e-6)
 
 
 def test_own_kernels():
     X = sample(80, 2)
-    named = thin(X, 9, bandwidth=1.2)
-    own = thin(X, 9, kernel=lambda A, B: Gaussian(1.2)(A, B))
+    named = thin(X, 9, bandwidth=1.2, refine=False)
+    own = thin(X, 9, kernel=lambda A, B: Gaussian(1.2)(A, B), refine=False)
     assert own.indices.tolist() == named.indices.tolist()
     assert own.mmd == pytest.approx(named.mmd, rel=1e-9)
 

@@ -210,7 +210,8 @@ def _choose_among(
     # The compiler has been called for already, so that few rows may use its loops too.
     large = len(sample.values) > SMALL_ROWS
     candidates = candidates_of(points, sample.kernel, n_jobs=sample.n_jobs, compiled=large)
-    return rows[choose(candidates, target, n_select, inner, progress=progress)]
+    mass = sample.weight[rows]
+    return rows[choose(candidates, target, n_select, inner, mass=mass, progress=progress)]
 
 
 def _features(values: NDArray[Any], kernel: Gaussian, half: int) -> NDArray[np.float32]:

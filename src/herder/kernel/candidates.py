@@ -121,6 +121,10 @@ class ArrayCandidates:
         right = rows if others is None else others
         return np.asarray(self.kernel(self.values[rows], self.values[right]), np.float64)
 
+    def under(self, kernel: Kernel) -> "ArrayCandidates":
+        """Candidates of the same rows under another kernel."""
+        return ArrayCandidates(self.values, kernel)
+
     def subset(self, rows: NDArray[np.intp]) -> "ArrayCandidates":
         """Candidates of some rows alone."""
         return ArrayCandidates(self.values[rows], self.kernel)
@@ -229,6 +233,10 @@ class PairCandidates:
         """Gram matrix of some rows."""
         right = rows if others is None else others
         return self.kernel(self.values[rows], self.values[right])
+
+    def under(self, kernel: Radial | Energy) -> "PairCandidates":
+        """Candidates of the same rows under another kernel."""
+        return PairCandidates(self.values, kernel, n_jobs=self.n_jobs)
 
     def subset(self, rows: NDArray[np.intp]) -> "PairCandidates":
         """Candidates of some rows alone."""

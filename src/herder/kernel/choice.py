@@ -12,7 +12,9 @@ makes the step greedy. *Exchange*: take one chosen row out, put the best one in,
 for each in turn, until nothing changes: the MMD falls with every exchange.
 
 A greedy sequence is nested: its first T rows are the choice of size T. An exchanged set is not.
-In a large sample the exchange begins within a small pool of rows, and then opens to all of them.
+In a large sample the exchange begins within a small pool of rows, and then opens to all of them;
+and for a smooth kernel it begins with the choice of a rough one. That costs little, and the sets
+are nearer by a third in five dimensions and several times nearer in the plane.
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 from herder.kernel._lanes import Progress
 from herder.kernel.bandwidth import even_rows
 from herder.kernel.candidates import ArrayCandidates, Candidates, PairCandidates
+from herder.kernel.functions import Laplace, Radial
 
 __all__ = ["DOUBLE_TIES", "SINGLE_TIES", "Rules", "choose", "pick_first"]
 
@@ -33,8 +36,9 @@ DOUBLE_TIES, SINGLE_TIES = 1e-9, 1e-7
 #: Exchanges begin among this many rows, spread evenly, or so many for each row wanted. A set
 #: that is good among few rows is a better start for all of them than a greedy one, and cheaper.
 POOL_ROWS, POOL_PER_ROW = 2048, 8
-#: Sweeps in the pool at most; they are quick, and mostly end before.
-POOL_SWEEPS = 20
+#: Sweeps in the pool, or over all rows of a small sample, at most; mostly they end before. Fewer
+#: where they would take more than so many kernel values.
+POOL_SWEEPS, QUICK_VALUES = 20, 2**24
 #: Sweeps over all rows of a large sample: each is as dear as twice the greedy picks, and gains
 #: less than the one before.
 SWEEPS = 2
@@ -74,17 +78,31 @@ def choose(
     n_select: int,
     rules: Rules,
     *,
+    mass: NDArray[np.float64] | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.intp]:
-    """Choose rows whose mean is near the target."""
+    """Choose rows whose mean is near the target.
+
+    ``mass`` holds the weights of the rows if ``target`` is their mean: then exchanges may begin
+    with the choice of a rougher kernel.
+    """
     pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
     large = candidates.n_rows > 2 * pool
     if rules.sweeps is None:
-        rules = replace(rules, sweeps=SWEEPS if large else POOL_SWEEPS)
-    start = rules.include
-    if rules.sweeps and large and isinstance(candidates, PairCandidates | ArrayCandidates):
-        start = _choose_in_pool(candidates, target, n_select, rules, pool)
-    return _improve(candidates, target, n_select, rules, start, progress)
+        sweeps = SWEEPS if large else _quick_sweeps(candidates.n_rows, n_select)
+        rules = replace(rules, sweeps=sweeps)
+    if not rules.sweeps or not isinstance(candidates, PairCandidates | ArrayCandidates):
+        return _improve(candidates, target, n_select, rules, rules.include, progress)
+    if large:
+        start = _choose_in_pool(candidates, target, n_select, rules, pool, mass)
+        return _improve(candidates, target, n_select, rules, start, progress)
+    found = _improve(candidates, target, n_select, rules, rules.include, progress)
+    rough = _rough_choice(candidates, n_select, rules, mass)
+    if rough is None:
+        return found
+    other = _improve(candidates, target, n_select, rules, rough, progress)
+    both = [_objective(candidates, target, rows) for rows in (found, other)]
+    return other if both[1] < both[0] else found
 
 
 def _choose_in_pool(
@@ -93,14 +111,51 @@ def _choose_in_pool(
     n_select: int,
     rules: Rules,
     pool: int,
+    mass: NDArray[np.float64] | None,
 ) -> NDArray[np.intp]:
     """Find a good set among some rows, spread evenly, for the sweeps over all to start from."""
     allowed = np.delete(np.arange(candidates.n_rows), rules.exclude)
     rows = np.union1d(allowed[even_rows(len(allowed), pool)], rules.include)
     settled = np.searchsorted(rows, rules.include)
-    inner = Rules(rules.unique, settled, np.empty(0, dtype=np.intp), POOL_SWEEPS)
+    sweeps = _quick_sweeps(len(rows), n_select)
+    inner = Rules(rules.unique, settled, np.empty(0, dtype=np.intp), sweeps)
     part = candidates.subset(rows)
-    return rows[_improve(part, target[rows], n_select, inner, settled, None)]
+    rough = _rough_choice(part, n_select, inner, None if mass is None else mass[rows])
+    start = settled if rough is None else rough
+    return rows[_improve(part, target[rows], n_select, inner, start, None)]
+
+
+def _rough_choice(
+    candidates: ArrayCandidates | PairCandidates,
+    n_select: int,
+    rules: Rules,
+    mass: NDArray[np.float64] | None,
+) -> NDArray[np.intp] | None:
+    """Choose for a Laplace kernel of the same bandwidth, in place of a smoother one.
+
+    A smooth kernel is content with sets that are poor beyond its reach, and exchanges one by one
+    do not lead out of them. The choice of a rough kernel is good on all scales.
+    """
+    kernel = candidates.kernel
+    if not isinstance(kernel, Radial) or isinstance(kernel, Laplace):
+        return None
+    if mass is None or not mass.sum() > 0:
+        return None
+    rough = candidates.under(Laplace(kernel.bandwidth))
+    target = rough.mean(mass / mass.sum(), precision="single")
+    return _improve(rough, target, n_select, rules, rules.include, None)
+
+
+def _quick_sweeps(n_rows: int, n_select: int) -> int:
+    """As many sweeps as are quick, and no fewer than over all rows of a large sample."""
+    return max(SWEEPS, min(POOL_SWEEPS, QUICK_VALUES // (2 * n_rows * n_select)))
+
+
+def _objective(
+    candidates: Candidates, target: NDArray[np.float64], rows: NDArray[np.intp]
+) -> float:
+    """Squared MMD of equal weights, but for the norm of the target."""
+    return float(candidates.gram(rows).mean() - 2 * target[rows].mean())
 
 
 def _improve(

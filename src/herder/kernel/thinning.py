@@ -215,7 +215,8 @@ def _select(
     """Rows and, in the weighted modes, their weights."""
     if weights == "uniform":
         target = _target(candidates, task, "single", progress)
-        return choose(candidates, target, m, rules, progress=progress), None
+        mass = task.mass if task.given is None else None
+        return choose(candidates, target, m, rules, mass=mass, progress=progress), None
     target = _target(candidates, task, "double", progress)
     mode = "simplex" if weights == "simplex" else "optimal"
     allowed = np.ones(candidates.n_rows, dtype=bool)
