@@ -19,7 +19,7 @@ matter. So :math:`\varepsilon |w|^2` is added to what is minimised. By default
 as rounding each entry by u changes eigenvalues by up to :math:`m u \max K`. The price is bounded:
 for every w', :math:`\mathrm{MMD}^2(w) \le \mathrm{MMD}^2(w') + \varepsilon |w'|^2`, which is
 :math:`\varepsilon` at most for w' in the simplex, and
-:math:`|w|^2 \le |\mu|^2 / \varepsilon`. Equal rows get equal weights.
+:math:`|w|^2 \le |\mu|^2 / \varepsilon`. Of equal rows none is preferred.
 
 `choose_weighted` chooses the rows as well: see `herder.kernel.supports`.
 """
@@ -28,12 +28,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_solve
 
 from herder._validation import one_of, positive_int
 from herder.kernel._lanes import Progress
 from herder.kernel.candidates import Candidates
-from herder.kernel.supports import Task, choose_support, lower_factor
+from herder.kernel.span import lower_factor
+from herder.kernel.supports import Search, choose_support, squared_length
 
 __all__ = ["Mode", "choose_weighted", "optimal_weights", "simplex_weights"]
 
@@ -42,18 +42,15 @@ Mode: TypeAlias = Literal["simplex", "optimal"]
 #: Ridge in units of m u max(K): see the module docstring.
 ROUNDINGS = 8.0
 
-#: A Gram matrix that needs a larger ridge, relative to its diagonal, is not one.
-LARGEST_RIDGE = 1e-4
-
 #: Gram matrices may be this far from symmetric, relative to their largest entry: single
 #: precision.
 ASYMMETRY = 1e-6
 
-#: `choose_weighted` gives up this part of MMD^2 for weights that are as even as they can be.
+#: Part of MMD^2 that is given up for more even weights, where some are not positive.
 EVENNESS = 0.01
 
-#: Rows, per row of the support, that the norm of an unknown mean is estimated from.
-NORM_ROWS = 4
+#: Rows that the norm of an unknown mean is estimated from: per row of the support, and at most.
+NORM_ROWS, MOST_NORM_ROWS = 4, 2048
 
 
 def simplex_weights(
@@ -135,12 +132,14 @@ def choose_weighted(
     sample_weight: NDArray[np.float64] | None = None,
     allowed: NDArray[np.bool_] | None = None,
     include: NDArray[np.intp] | None = None,
+    rival: NDArray[np.intp] | None = None,
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Choose rows for their weights, and weigh them.
 
-    The weights give up at most 1 % of MMD^2 (`EVENNESS`) to be as even as they can be; what is
-    left at zero, if anything, no other row could make use of.
+    If some weights are not positive, up to 1 % of MMD^2 (`EVENNESS`) is given up to make them
+    more even. Weights of exactly zero remain only where no other row was found that would do
+    better, as when the error is down at rounding.
 
     Parameters
     ----------
@@ -159,6 +158,9 @@ def choose_weighted(
         Rows that may be chosen.
     include : array of int, optional
         Rows that must be chosen; their weights may still be zero.
+    rival : array of int, optional
+        ``n_select`` rows chosen in another way, by the same rules: if their best weights come
+        closer, they are taken.
     progress : callable, optional
         Called with the share done and a note.
 
@@ -201,13 +203,18 @@ def choose_weighted(
         norm = float(sample_weight @ target)
     else:
         norm = _estimated_norm(candidates, target, rows, n_select)
-    task = Task(target, norm, n_select, rows, fixed, weigh)
-    support = np.sort(choose_support(candidates, task, progress))
+    search = Search(target, norm, n_select, rows, fixed, mode == "optimal", weigh)
+    support = np.sort(choose_support(candidates, search, progress))
     weights, value = weigh(support)
-    # By the bound of the module docstring this ridge costs the stated part at most.
-    even = EVENNESS * max(norm + value, 0.0) / float(weights @ weights)
-    if even > _rounding(candidates.gram(support)):
-        weights, _ = weigh(support, even)
+    if rival is not None:
+        other = np.sort(rival)
+        other_weights, other_value = weigh(other)
+        if other_value < value:
+            support, weights, value = other, other_weights, other_value
+    if (weights <= 0).any():
+        # By the bound of the module docstring this ridge costs the stated part at most.
+        even = EVENNESS * max(norm + value, 0.0) / squared_length(weights)
+        weights, _ = weigh(support, max(even, _rounding(candidates.gram(support))))
     return support, weights
 
 
@@ -236,7 +243,8 @@ def _estimated_norm(
     A lower bound. Where few functions matter, and the norm is needed to tell how large a ridge
     may be, the span has nearly all of it.
     """
-    few = rows[:: max(1, len(rows) // (NORM_ROWS * n_select))]
+    wanted = min(NORM_ROWS * n_select, MOST_NORM_ROWS)
+    few = rows[:: -(-len(rows) // wanted)]
     matrix, _ = _regular(candidates.gram(few), None)
     return float(target[few] @ _solve(matrix, target[few], False)[0])
 
@@ -273,14 +281,8 @@ def _regular(gram: NDArray[np.float64], ridge: float | None) -> tuple[NDArray[np
     """Add the ridge, tenfold as often as it takes; return the matrix and the ridge."""
     if ridge is not None and not (np.isfinite(ridge) and ridge >= 0):
         raise ValueError(f"ridge must be a number of at least 0, got {ridge!r}")
-    used = _rounding(gram) if ridge is None else float(ridge)
-    while lower_factor(gram, used) is None:
-        used = max(10 * used, _rounding(gram))
-        if used > LARGEST_RIDGE * _largest(gram):
-            least = float(np.linalg.eigvalsh(gram)[0])
-            raise ValueError(
-                f"gram must be positive semi-definite, got an eigenvalue of {least:.3g}"
-            )
+    least = _rounding(gram) if ridge is None else float(ridge)
+    _, used = lower_factor(gram, least, _largest(gram))
     matrix = gram.copy()
     matrix[np.diag_indices_from(matrix)] += used
     return matrix, used
@@ -290,9 +292,9 @@ def _solve(
     matrix: NDArray[np.float64], aim: NDArray[np.float64], affine: bool
 ) -> tuple[NDArray[np.float64], float]:
     """Minimise over all weights, or those with sum one; also return the multiplier."""
-    factor = lower_factor(matrix, 0.0)
-    if factor is None:
-        raise ValueError("gram must be positive definite, got a singular part: raise the ridge")
+    from scipy.linalg import cho_solve
+
+    factor, _ = lower_factor(matrix, 0.0, _largest(matrix))
     if not affine:
         return cho_solve((factor, True), aim, check_finite=False), 0.0
     sides = np.column_stack([aim, np.ones(len(aim))])

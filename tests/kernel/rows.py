@@ -1,0 +1,58 @@
+"""Rows to choose from, in plain NumPy."""
+
+import numpy as np
+
+
+def gaussian(A, B):
+    return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1) / 2)
+
+
+def energy(A, B):
+    def norm(D):
+        return np.sqrt((D**2).sum(-1))
+
+    return norm(A)[:, None] + norm(B)[None] - norm(A[:, None] - B[None])
+
+
+class Rows:
+    """Rows under a kernel, every value computed when asked for."""
+
+    def __init__(self, values, kernel=gaussian):
+        self.values = np.atleast_2d(np.asarray(values, float))
+        self.kernel = kernel
+        self.n_rows = len(self.values)
+        self.diagonal = np.concatenate([kernel(x[None], x[None])[0] for x in self.values])
+
+    def mean(self, weight=None, *, precision="double", progress=None):
+        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+        return np.array([self.column(j) @ p for j in range(self.n_rows)])
+
+    def column(self, j):
+        return self.kernel(self.values[j : j + 1], self.values)[0]
+
+    def gram(self, rows, others=None):
+        return self.kernel(self.values[rows], self.values[rows if others is None else others])
+
+    def scaled(self, rows):
+        return self.values[rows]
+
+
+class GramRows(Rows):
+    """Rows known by their Gram matrix alone."""
+
+    def __init__(self, matrix):
+        self.matrix = np.asarray(matrix, float)
+        self.n_rows, self.diagonal = len(self.matrix), self.matrix.diagonal()
+
+    def column(self, j):
+        return self.matrix[j]
+
+    def gram(self, rows, others=None):
+        return self.matrix[np.ix_(rows, rows if others is None else others)]
+
+
+def squared_mmd(rows, p, indices, weights):
+    """All at once, from the full Gram matrix."""
+    change = -np.asarray(p, float)
+    change[indices] += weights
+    return change @ rows.gram(np.arange(rows.n_rows)) @ change
