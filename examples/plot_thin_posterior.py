@@ -63,8 +63,8 @@ print(gaussian.summary())
 
 # %%
 # The summary ends with what was lost, the worst column first. Tau has half the spread of the
-# effects and piles up at zero: a smooth kernel with one bandwidth for all columns hardly sees
-# that. The energy kernel has no bandwidth and sees all scales.
+# effects and piles up at zero, where a smooth kernel with one bandwidth for all columns sees
+# little. The energy kernel has no bandwidth and sees all scales.
 
 energy = thin(posterior, 200, kernel="energy")
 for name, choice in (("gaussian", gaussian), ("energy", energy)):
