@@ -1,7 +1,8 @@
 """One process per method: a crash, a thread pool or a heap of one does not touch another.
 
 Workers wait on a pipe, so the methods of a round still run in turn, one at a time. CPU time is
-that of all threads of the worker; the first call of a worker is kept apart, for it may compile.
+that of all threads of the worker. The first call on a sample is kept apart: it may compile, and
+memory that was given back while others ran has to be fetched again.
 """
 
 import os
@@ -35,14 +36,15 @@ T = TypeVar("T")
 class Run(NamedTuple):
     """What a method chose, and median CPU and wall-clock seconds of a warm call.
 
-    What the library says of its own result, and the CPU seconds to find it out, are None for
-    the peers.
+    ``first_cpu`` is that of the first call on the sample. What the library says of its own
+    result, and the CPU seconds to find it out, are None for the peers.
     """
 
     indices: Rows
     weights: Floats | None
     cpu: float
     wall: float
+    first_cpu: float
     own_mmd: float | None = None
     own_cpu: float | None = None
     own_random: float | None = None
@@ -69,9 +71,9 @@ def timed(call: Callable[[], Chosen]) -> Run:
         result = call()
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - start_wall)
-        if sum(cpu) >= ENOUGH_SECONDS:
+        if sum(cpu[1:]) >= ENOUGH_SECONDS:
             break
-    seconds = statistics.median(cpu), statistics.median(wall)
+    seconds = statistics.median(cpu[1:]), statistics.median(wall[1:]), cpu[0]
     run = Run(np.asarray(result.indices), result.weights, *seconds)
     if not isinstance(result, Thinning):
         return run
@@ -81,22 +83,11 @@ def timed(call: Callable[[], Chosen]) -> Run:
     return run._replace(own_mmd=own, own_cpu=own_cpu, own_random=result.mmd_random)
 
 
-def first_call(call: Callable[[], Chosen]) -> float:
-    """CPU seconds of a call that may have to compile; ours also finds its MMD, untimed."""
-    start = time.process_time()
-    result = call()
-    seconds = time.process_time() - start
-    if isinstance(result, Thinning):
-        _ = result.mmd
-    return seconds
-
-
 def serve(pipe: Connection, name: str) -> None:
-    """Answer each task, a measure with a sample and a size, or say what went wrong."""
+    """Answer each sample with a timed run, or with the traceback of what went wrong."""
     while (message := pipe.recv()) is not None:
-        measure, sample, n_select = message
         try:
-            pipe.send(measure(METHODS[name](sample, n_select)))
+            pipe.send(timed(METHODS[name](*message)))
         except Exception:
             pipe.send(traceback.format_exc())
 
@@ -112,16 +103,9 @@ class Worker:
         self.process.start()
         theirs.close()
 
-    def warm(self, sample: Sample, n_select: int) -> float:
-        """CPU seconds of the first call, compilation included."""
-        return self._ask(first_call, sample, n_select)
-
     def run(self, sample: Sample, n_select: int) -> Run:
         """Choose rows of a sample; a failure of the method is raised here."""
-        return self._ask(timed, sample, n_select)
-
-    def _ask(self, measure: Callable[[Callable[[], Chosen]], T], *task: object) -> T:
-        self.pipe.send((measure, *task))
+        self.pipe.send((sample, n_select))
         try:
             answer = self.pipe.recv()
         except EOFError:
