@@ -36,9 +36,11 @@ DOUBLE_TIES, SINGLE_TIES = 1e-9, 1e-7
 #: Exchanges begin among this many rows, spread evenly, or so many for each row wanted. A set
 #: that is good among few rows is a better start for all of them than a greedy one, and cheaper.
 POOL_ROWS, POOL_PER_ROW = 2048, 8
-#: Sweeps in the pool, or over all rows of a small sample, at most; mostly they end before. Fewer
-#: where they would take more than so many kernel values.
-POOL_SWEEPS, QUICK_VALUES = 20, 2**24
+#: Sweeps in the pool, which only has to give a good start.
+POOL_SWEEPS = 5
+#: Sweeps over all rows of a small sample at most; mostly they end before. Fewer where they would
+#: take more than so many kernel values.
+SMALL_SWEEPS, QUICK_VALUES = 20, 2**24
 #: Sweeps over all rows of a large sample: each is as dear as twice the greedy picks, and gains
 #: less than the one before.
 SWEEPS = 2
@@ -117,8 +119,7 @@ def _choose_in_pool(
     allowed = np.delete(np.arange(candidates.n_rows), rules.exclude)
     rows = np.union1d(allowed[even_rows(len(allowed), pool)], rules.include)
     settled = np.searchsorted(rows, rules.include)
-    sweeps = _quick_sweeps(len(rows), n_select)
-    inner = Rules(rules.unique, settled, np.empty(0, dtype=np.intp), sweeps)
+    inner = Rules(rules.unique, settled, np.empty(0, dtype=np.intp), POOL_SWEEPS)
     part = candidates.subset(rows)
     rough = _rough_choice(part, n_select, inner, None if mass is None else mass[rows])
     start = settled if rough is None else rough
@@ -148,7 +149,7 @@ def _rough_choice(
 
 def _quick_sweeps(n_rows: int, n_select: int) -> int:
     """As many sweeps as are quick, and no fewer than over all rows of a large sample."""
-    return max(SWEEPS, min(POOL_SWEEPS, QUICK_VALUES // (2 * n_rows * n_select)))
+    return max(SWEEPS, min(SMALL_SWEEPS, QUICK_VALUES // (2 * n_rows * n_select)))
 
 
 def _objective(
