@@ -5,7 +5,7 @@ import pytest
 
 from herder import thin
 from herder.kernel import Chunks, RandomFeatures, Subsample
-from herder.kernel.approximate import APPROXIMATIONS, FeatureCandidates, _features
+from herder.kernel.approximate import APPROXIMATIONS, FeatureCandidates, _features, _frequencies
 from herder.kernel.functions import Gaussian
 from tests.kernel.plain import sample
 
@@ -82,9 +82,9 @@ def test_rows_may_come_again():
 
 
 def test_features_approximate_the_kernel():
-    X = sample(200, 2) + 1e5
+    X = sample(200, 2)
     kernel = Gaussian(np.array([1.0, 2.0]))
-    candidates = FeatureCandidates(_features(X, kernel, 2000))
+    candidates = FeatureCandidates(_features(X, _frequencies(2, kernel, 2000)))
     K = kernel(X, X)
     rows = np.arange(30)
     assert np.abs(candidates.gram(rows, rows) - K[:30, :30]).max() < 0.02

@@ -134,3 +134,71 @@ def test_ctrl_c_is_heard(jobs):
     out, err = child.communicate(timeout=30)
     assert "finished" not in out
     assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("path", ["numpy", "compiled"])
+@pytest.mark.parametrize("kernel", ["stein", "energy"])
+def test_one_far_row_does_not_make_all_others_tie(kernel, path, request):
+    """The tolerance of ties goes by a typical row: k(x, x) of a far one is huge."""
+    if path == "compiled":
+        request.getfixturevalue("compiled")
+    X = sample(400, 2)
+    far = X.copy()
+    far[-1] = 1e6
+    options = {"kernel": kernel, "bandwidth": 1.0}
+    near = thin(X, 20, score=-X, **options) if kernel == "stein" else thin(X, 20, **options)
+    scores = {"score": -far} if kernel == "stein" else {}
+    chosen = thin(far, 20, exclude=[399], **options, **scores)
+    distance = mmd(X[:399], X[chosen.indices], kernel="energy")
+    assert distance < 2 * mmd(X[:399], X[near.indices[near.indices < 399]], kernel="energy")
+    assert chosen.indices.tolist() != list(range(20))
+
+
+def test_wide_bandwidths_need_double_precision(compiled):
+    X = sample(500, 2)
+    chosen = thin(X, 20, bandwidth=1e4)
+    assert chosen.mmd < chosen.mmd_random / 20
+
+
+def test_all_rows_are_all_rows():
+    X = sample(50, 2)
+    assert sorted(thin(X, 50)) == list(range(50))
+    kept = thin(X, 47, include=[7, 3], exclude=[0, 1, 2])
+    assert kept.indices[:2].tolist() == [7, 3]
+    assert sorted(kept) == list(range(3, 50))
+
+
+def test_more_chosen_rows_than_fit_a_gram_matrix(monkeypatch):
+    """Distances and the path are computed in blocks of the chosen rows."""
+    X = sample(60, 2)
+    whole = thin(X, 40, unique=False, refine=False)
+    blocks = thin(X, 40, unique=False, refine=False)
+    path, distance = whole.path, whole.mmd
+    monkeypatch.setattr("herder.kernel.result.BLOCK_VALUES", 100)
+    np.testing.assert_allclose(blocks.path, path, rtol=1e-9)
+    assert blocks.mmd == pytest.approx(distance, rel=1e-9)
+
+
+def test_unlike_columns_and_few_effective_rows_are_told(caplog):
+    X = sample(100, 2)
+    thin(X * [1.0, 1e5], 5)
+    assert "standardise=True" in caplog.text
+    caplog.clear()
+    thin(X * [1.0, 1e5], 5, standardise=True)
+    thin(np.column_stack([X, np.ones(100)]), 5)
+    assert not caplog.text
+    thin(X, 20, log_weight=10 * X[:, 0])
+    assert "weights='simplex'" in caplog.text
+
+
+def test_refine_belongs_to_equal_weights():
+    with pytest.raises(ValueError, match="refine must be True when weights is 'simplex'"):
+        thin(sample(30, 2), 5, weights="simplex", refine=False)
+
+
+def test_distances_refuse_what_they_would_ignore():
+    X = sample(30, 2)
+    with pytest.raises(ValueError, match="score must be None"):
+        mmd(X, X, score=-X)
+    with pytest.raises(ValueError, match="y_weight must be None"):
+        mmd(X, kernel="stein", score=-X, y_weight=np.ones(30))

@@ -9,11 +9,11 @@ from herder.kernel.cost import COLUMN_SECONDS, PAIR_SECONDS, Cost, exact_cost
 
 __all__ = ["Effort"]
 
-#: Seconds per pair of rows of the Stein kernel, which is not compiled for all pairs at once.
-STEIN_SECONDS = 4e-8
+#: Seconds per pair of rows of the Stein kernel, and per pair and column.
+STEIN_SECONDS, STEIN_COLUMN_SECONDS = 2e-9, 7e-10
 
-#: Seconds per row and feature: each is read from memory for every step.
-FEATURE_SECONDS = 4e-10
+#: Seconds per row and feature: a cosine or a sine.
+FEATURE_SECONDS = 2e-8
 
 #: Bytes per row and column that sub-samples and chunks hold at their largest, and bytes per row
 #: that everything holds beside its columns.
@@ -41,15 +41,21 @@ class Effort:
         if self.kernel == "stein":
             # No mean to compute; rows with their scores, and once more by columns.
             pairs = n * m * self._rounds
-            return Cost(pairs, STEIN_SECONDS * pairs, 32.0 * n * d + ROW_BYTES * n)
+            return Cost(pairs, self._stein_pair * pairs, 32.0 * n * d + ROW_BYTES * n)
         sweeps = None if self.refine else 0
         return exact_cost(n, d, m, sweeps=sweeps, n_jobs=self.threads, double=self.weighted)
 
     def distance(self) -> Cost:
         """Cost of the exact MMD, and of that of random subsets."""
         if self.kernel == "stein":
-            return Cost(float(self.n) ** 2, STEIN_SECONDS * self.n**2, 0.0)
+            pairs = self.n * (self.n - 1) / 2
+            threads = min(count_threads(self.threads), LANES)
+            return Cost(pairs, self._stein_pair * pairs / threads, 8.0 * LANES * self.n)
         return exact_cost(self.n, self.d, 0, sweeps=0, n_jobs=self.threads, double=True)
+
+    @property
+    def _stein_pair(self) -> float:
+        return STEIN_SECONDS + self.d * STEIN_COLUMN_SECONDS
 
     @property
     def _rounds(self) -> int:
@@ -59,9 +65,10 @@ class Effort:
     def _approximate(self) -> Cost:
         n, d, m = float(self.n), self.d, self.m
         if self.approximate == "features":
-            features = RandomFeatures().n_features
-            pairs = n * m * self._rounds
-            return Cost(pairs, FEATURE_SECONDS * features * pairs, n * (4 * features + ROW_BYTES))
+            method = RandomFeatures()
+            pool = max(method.n_candidates, 8 * m)
+            values = n * method.n_features
+            return Cost(values, FEATURE_SECONDS * values, 8.0 * pool * method.n_features)
         if self.approximate == "subsample":
             rows = min(max(Subsample().n_candidates, 2 * m), n)
             across, within = rows * n, rows * m * self._rounds

@@ -1,5 +1,6 @@
 """The job behind ``herder thin``: read, choose, compare, and write all files or none."""
 
+import itertools
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -94,7 +95,10 @@ def _output_names(job: Job, sample: Sample) -> list[str]:
     """Name the columns of the output, the weight last when rows do not count alike."""
     if job.weights == "uniform" and job.roles.label is None:
         return list(sample.names)
-    free = next(name for name in ("weight", "weight_chosen", "w_") if name not in sample.names)
+    tried = itertools.chain(
+        ["weight", "weight_chosen"], (f"weight_{i}" for i in itertools.count(2))
+    )
+    free = next(name for name in tried if name not in sample.names)
     return [*sample.names, free]
 
 
@@ -269,7 +273,8 @@ def _summary(job: Job, done: _Done) -> list[str]:
     m, n = len(done.result), len(done.sample.values)
     lines = [f"{job.output}: {m:,} of the {n:,} rows of {job.table}"]
     if done.mmd is not None and done.mmd_random is not None:
-        better = f" ({done.mmd_random / done.mmd:,.1f} times better)" if done.mmd > 0 else ""
+        times = done.mmd_random / done.mmd if done.mmd > 0 else 1.0
+        better = f" ({times:,.1f} times better)" if times > 1 else ""
         random = f"a random subset would have {done.mmd_random:.3e}{better}"
         lines.append(f"MMD to {done.whole}: {done.mmd:.3e}; {random}")
     lines += [*done.notes, *str(done.losses).splitlines()]

@@ -129,7 +129,8 @@ def thin(
         bool,
         typer.Option(
             "--no-refine",
-            help="Keep herding's order: the first rows are then the choice of a smaller N.",
+            help="Keep herding's order: the first rows are then the choice of a smaller N (with "
+            "labels, within each class). For equal weights only.",
         ),
     ] = False,
     mmd: Annotated[
@@ -175,8 +176,8 @@ def thin(
     """Choose the rows of a sample that stand best for all of it.
 
     Their averages come far nearer to those of the whole than a random subset's. All columns of
-    the chosen rows are written, text too; rows are compared by the columns of numbers. There is no
-    randomness: the same input gives the same rows.
+    the chosen rows are written. Rows are compared by the columns of numbers; those of text are
+    named by --drop or --label-column. There is no randomness: the same input gives the same rows.
     """
     inputs = [table] if scores is None else [table, scores]
     require_output(output, "output", suffixes=TABLES, others=inputs)

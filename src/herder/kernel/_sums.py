@@ -132,7 +132,6 @@ def cross_sums(
     # add_tile reads four weights for the rows, which count for nothing here.
     mass = np.zeros(max(4, len(weights)), points.dtype)
     mass[: len(weights)] = weights
-    spans = _spans(padded.shape[1], 256)
     norms, other_norms = _norms(padded), _norms(others)
     farthest = max(norms.max(), other_norms.max())
     near = shape == _jit.GAUSSIAN and farthest <= PRODUCT_NORMS[points.dtype]
@@ -140,19 +139,15 @@ def cross_sums(
         scaled, halves = _for_powers(padded, norms)
         other_scaled, other_halves = _for_powers(others, other_norms)
 
-        def work(lane: int, unit: Span) -> None:
-            for start, stop in spans[lane::LANES]:
-                _near.cross_sums(
-                    scaled, halves, other_scaled, other_halves, mass, start, stop, sums
-                )
+        def work(lane: int, span: Span) -> None:
+            _near.cross_sums(scaled, halves, other_scaled, other_halves, mass, *span, sums)
 
     else:
 
-        def work(lane: int, unit: Span) -> None:
-            for start, stop in spans[lane::LANES]:
-                _jit.cross_sums(padded, others, mass, shape, start, stop, sums)
+        def work(lane: int, span: Span) -> None:
+            _jit.cross_sums(padded, others, mass, shape, *span, sums)
 
-    run_lanes(work, LANES, [(0, 1)], n_jobs=n_jobs)
+    _run_dealt(work, _by_lane(_spans(padded.shape[1], 256)), n_jobs, None)
     return sums[:n]
 
 
@@ -205,14 +200,25 @@ def _run_products(
 ) -> None:
     from threadpoolctl import threadpool_limits
 
+    # Threads of the linear algebra within our own would only wait for one another.
+    with threadpool_limits(1, "blas"):
+        _run_dealt(work, units, n_jobs, progress)
+
+
+def _run_dealt(
+    work: Callable[[int, Span], None],
+    units: list[list[Span]],
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> None:
+    """Run each lane's own units, one in every turn."""
+
     def lane_work(lane: int, turn: Span) -> None:
         if turn[0] < len(units[lane]):
             work(lane, units[lane][turn[0]])
 
     turns = [(turn, turn + 1) for turn in range(max(len(lane) for lane in units))]
-    # Threads of the linear algebra within our own would only wait for one another.
-    with threadpool_limits(1, "blas"):
-        run_lanes(lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean")
+    run_lanes(lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean")
 
 
 def _by_lane(units: list[Span]) -> list[list[Span]]:

@@ -10,7 +10,7 @@ name               what is given up                                             
 `Chunks` (c)       rows compete within c interleaved parts first, then the         n^2 / 2c + c m n
                    winners against the target of all rows
 `RandomFeatures`   the kernel is replaced by D features, whose means over all      n D
-(D)                rows are matched; Gaussian kernels only
+(D)                rows are matched by some, spread evenly; Gaussian kernels only
 =================  ==============================================================  ================
 
 No random numbers are drawn: rows are spread by the golden ratio, and the frequencies of the
@@ -116,11 +116,14 @@ class RandomFeatures:
     Parameters
     ----------
     n_features : int
-        Number of features, half of them cosines and half sines; a table of n by this many
-        single-precision numbers is held in memory.
+        Number of features, half of them cosines and half sines.
+    n_candidates : int
+        Rows that may be chosen, spread evenly over the table; at least eight for each that is
+        wanted.
     """
 
-    n_features: int = 256
+    n_features: int = 512
+    n_candidates: int = 2048
 
     def choose(
         self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
@@ -132,10 +135,20 @@ class RandomFeatures:
                 f"got {type(sample.kernel).__name__}"
             )
         half = max(1, positive_int(self.n_features, "n_features") // 2)
-        features = _features(sample.values, sample.kernel, half)
-        candidates = FeatureCandidates(features)
-        target = candidates.mean(sample.weight)
-        return choose(candidates, target, n_select, rules, progress=progress)
+        most = max(positive_int(self.n_candidates, "n_candidates"), 8 * n_select)
+        allowed = np.delete(np.arange(len(sample.values)), rules.exclude)
+        rows = np.union1d(allowed[even_rows(len(allowed), most)], rules.include)
+        scale = _frequencies(sample.values.shape[1], sample.kernel, half)
+        centre = sample.values.mean(axis=0, dtype=np.float64)
+        mean = np.zeros(2 * half)
+        for low in range(0, len(sample.values), 4096):
+            part = _features(sample.values[low : low + 4096] - centre, scale)
+            mean += sample.weight[low : low + 4096] @ part
+            if progress is not None:
+                progress(min(1.0, (low + 4096) / len(sample.values)), "features")
+        candidates = FeatureCandidates(_features(sample.values[rows] - centre, scale))
+        inner = replace(rules, include=np.searchsorted(rows, rules.include), exclude=_none())
+        return rows[choose(candidates, candidates.features @ mean, n_select, inner)]
 
 
 #: The names that ``approximate=`` takes.
@@ -154,13 +167,13 @@ class FeatureCandidates:
     Parameters
     ----------
     features : array of shape (n, D)
-        In single precision.
+        One row of features for each candidate.
     """
 
-    def __init__(self, features: NDArray[np.float32]) -> None:
+    def __init__(self, features: NDArray[np.float64]) -> None:
         self.features = features
         self.n_rows = len(features)
-        self.diagonal = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+        self.diagonal = np.square(features).sum(axis=1)
 
     def mean(
         self,
@@ -171,25 +184,21 @@ class FeatureCandidates:
     ) -> NDArray[np.float64]:
         """Features times their mean."""
         p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
-        mean = np.zeros(self.features.shape[1])
-        for low in range(0, self.n_rows, 4096):
-            mean += p[low : low + 4096] @ self.features[low : low + 4096]
-        return (self.features @ mean.astype(np.float32)).astype(np.float64)
+        return self.features @ (p @ self.features)
 
     def column(self, j: int) -> NDArray[np.float64]:
         """Inner products with row j."""
-        return (self.features @ self.features[j]).astype(np.float64)
+        return self.features @ self.features[j]
 
     def gram(
         self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
     ) -> NDArray[np.float64]:
         """Inner products of some rows."""
-        right = self.features[rows if others is None else others].astype(np.float64)
-        return self.features[rows].astype(np.float64) @ right.T
+        return self.features[rows] @ self.features[rows if others is None else others].T
 
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Give the features themselves."""
-        return self.features[rows].astype(np.float64)
+        return self.features[rows]
 
 
 def _choose_among(
@@ -214,19 +223,16 @@ def _choose_among(
     return rows[choose(candidates, target, n_select, inner, mass=mass, progress=progress)]
 
 
-def _features(values: NDArray[Any], kernel: Gaussian, half: int) -> NDArray[np.float32]:
+def _frequencies(d: int, kernel: Gaussian, half: int) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
-    frequencies = ndtri(halton(half, values.shape[1]))
-    scale = (frequencies / kernel.bandwidth).T
-    centre = values.mean(axis=0, dtype=np.float64)
-    features = np.empty((len(values), 2 * half), np.float32)
-    for low in range(0, len(values), 4096):
-        angles = (values[low : low + 4096] - centre) @ scale
-        features[low : low + 4096, :half] = np.cos(angles)
-        features[low : low + 4096, half:] = np.sin(angles)
-    features /= np.float32(np.sqrt(half))
-    return features
+    return (ndtri(halton(half, d)) / kernel.bandwidth).T
+
+
+def _features(points: NDArray[Any], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cosines and sines of the rows along the frequencies, of norm one."""
+    angles = points @ scale
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(scale.shape[1])
 
 
 def _none() -> NDArray[np.intp]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.kernel._lanes import Progress, count_threads
+from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows
 from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred, diagonal_of
 
 __all__ = [
@@ -34,6 +35,10 @@ BLOCK_VALUES = 2**21
 #: Farthest coordinate, in bandwidths, for single precision: rounding then moves a row by less
 #: than 4e-6 of the bandwidth.
 SINGLE_REACH = 64.0
+
+#: Least median of the squared scaled norm for single precision: under a wider bandwidth kernel
+#: values differ only in digits that it does not have.
+SINGLE_SPREAD = 0.01
 
 Precision: TypeAlias = Literal["single", "double"]
 
@@ -181,7 +186,9 @@ class PairCandidates:
     @cached_property
     def chooser(self) -> NDArray[Any]:
         """Coordinates to choose by: in single precision where that is enough."""
-        if self.reach > SINGLE_REACH:
+        some = self.points[:, even_rows(self.n_rows, MEDIAN_ROWS)].astype(np.float64)
+        spread = float(np.median(np.square(some).sum(axis=0)))
+        if self.reach > SINGLE_REACH or spread < SINGLE_SPREAD:
             return self.doubles
         return self.points.astype(np.float32, copy=False)
 

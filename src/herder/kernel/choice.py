@@ -27,10 +27,19 @@ from herder.kernel.bandwidth import even_rows
 from herder.kernel.candidates import ArrayCandidates, Candidates, PairCandidates
 from herder.kernel.functions import Laplace, Radial
 
-__all__ = ["DOUBLE_TIES", "SINGLE_TIES", "Rules", "choose", "pick_first"]
+__all__ = [
+    "DOUBLE_TIES",
+    "SINGLE_TIES",
+    "SWEEPS",
+    "Rules",
+    "choice_values",
+    "choose",
+    "pick_first",
+    "typical",
+]
 
-#: Scores this close, relative to the largest k(x, x), tie, and the lowest index wins: far above
-#: the rounding of double and of single precision, so that rounding never decides.
+#: Scores this close, relative to the median k(x, x), tie, and the lowest index wins: far above the
+#: rounding of sums in double precision, and above that of sums of single-precision values.
 DOUBLE_TIES, SINGLE_TIES = 1e-9, 1e-7
 
 #: Exchanges begin among this many rows, spread evenly, or so many for each row wanted. A set
@@ -44,6 +53,10 @@ SMALL_SWEEPS, QUICK_VALUES = 20, 2**24
 #: Sweeps over all rows of a large sample: each is as dear as twice the greedy picks, and gains
 #: less than the one before.
 SWEEPS = 2
+
+#: A small sample is thinned twice, from two starts, where one row in so many or fewer is wanted;
+#: beyond that there is little to choose.
+SHARE_FOR_TWO = 4
 
 #: Kernel values of chosen rows that the NumPy steps keep: 16 MB.
 KEPT_VALUES = 2**21
@@ -93,13 +106,17 @@ def choose(
     if rules.sweeps is None:
         sweeps = SWEEPS if large else _quick_sweeps(candidates.n_rows, n_select)
         rules = replace(rules, sweeps=sweeps)
+    if rules.sweeps and rules.unique and n_select == candidates.n_rows - len(rules.exclude):
+        settled = np.concatenate([rules.include, rules.exclude])
+        return np.concatenate([rules.include, np.delete(np.arange(candidates.n_rows), settled)])
     if not rules.sweeps or not isinstance(candidates, PairCandidates | ArrayCandidates):
         return _improve(candidates, target, n_select, rules, rules.include, progress)
     if large:
         start = _choose_in_pool(candidates, target, n_select, rules, pool, mass)
         return _improve(candidates, target, n_select, rules, start, progress)
     found = _improve(candidates, target, n_select, rules, rules.include, progress)
-    rough = _rough_choice(candidates, n_select, rules, mass)
+    few = SHARE_FOR_TWO * n_select <= candidates.n_rows
+    rough = _rough_choice(candidates, n_select, rules, mass) if few else None
     if rough is None:
         return found
     other = _improve(candidates, target, n_select, rules, rough, progress)
@@ -145,6 +162,18 @@ def _rough_choice(
     rough = candidates.under(Laplace(kernel.bandwidth))
     target = rough.mean(mass / mass.sum(), precision="single")
     return _improve(rough, target, n_select, rules, rules.include, None)
+
+
+def choice_values(n_rows: int, n_select: int, sweeps: int | None) -> float:
+    """Kernel values that `choose` computes at most, for its cost to be told."""
+    pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
+    large = n_rows > 2 * pool
+    if sweeps is None:
+        sweeps = SWEEPS if large else _quick_sweeps(n_rows, n_select)
+    each = float(n_rows) * n_select * (1 + 2 * sweeps)
+    if sweeps and large:
+        return each + 2.0 * pool * n_select * (1 + 2 * POOL_SWEEPS)
+    return 2 * each if sweeps and SHARE_FOR_TWO * n_select <= n_rows else each
 
 
 def _quick_sweeps(n_rows: int, n_select: int) -> int:
@@ -193,6 +222,11 @@ def _improve(
     return chosen
 
 
+def typical(diagonal: NDArray[np.float64]) -> float:
+    """Size of k(x, x) that tolerances go by: the median, which one far row cannot change."""
+    return float(np.median(diagonal)) or float(diagonal.max())
+
+
 def pick_first(scores: NDArray[np.float64], tie_tol: float) -> int:
     """Lowest index within the tolerance of the highest score."""
     return int(np.argmax(scores >= scores.max() - tie_tol))
@@ -211,7 +245,7 @@ class _Plain:
         self.candidates, self.target, self.chosen, self.unique = candidates, target, chosen, unique
         self.half = candidates.diagonal / 2
         self.covered = np.zeros(candidates.n_rows)
-        self.tie_tol = DOUBLE_TIES * max(float(np.abs(candidates.diagonal).max()), 1e-300)
+        self.tie_tol = DOUBLE_TIES * typical(candidates.diagonal)
         self._n_covered = 0
         self._columns: dict[int, NDArray[np.float64]] = {}
 
@@ -276,7 +310,7 @@ class _Compiled:
         self.chosen, self.unique = chosen, unique
         self.covered = np.zeros(candidates.n_rows)
         ties = SINGLE_TIES if self.points.dtype == np.float32 else DOUBLE_TIES
-        self.tie_tol = ties * max(float(candidates.diagonal.max()), 1e-300)
+        self.tie_tol = ties * typical(candidates.diagonal)
         self._n_covered = 0
 
     def pick(self, start: int, stop: int) -> None:

@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from herder.kernel._lanes import LANES, count_threads
-from herder.kernel.choice import SWEEPS
+from herder.kernel.choice import choice_values
 
 __all__ = ["LONG_SECONDS", "Cost", "exact_cost"]
 
 #: A run estimated to take longer than this says so first.
 LONG_SECONDS = 20.0
 
-#: Seconds per pair and thread, and per pair and column: measured on a machine of 2023; others
+#: Seconds per pair of the kernel mean and thread, and per pair and column; the same for a kernel
+#: value of a pick or an exchange, which one thread computes: measured on a machine of 2023; others
 #: differ by a factor of two or so, hence "about".
 PAIR_SECONDS, COLUMN_SECONDS = 7e-10, 5e-11
+TRIAL_SECONDS, TRIAL_COLUMN_SECONDS = 1.3e-9, 1e-10
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,14 @@ def exact_cost(
 ) -> Cost:
     """Cost of the kernel mean, of m greedy picks and of exchange sweeps."""
     mean = n * (n - 1) / 2
-    picks = float(n) * m * (1 + 2 * (SWEEPS if sweeps is None else sweeps))
-    each = (PAIR_SECONDS + d * COLUMN_SECONDS) * (2 if double else 1)
+    trials = choice_values(n, m, sweeps)
+    double_factor = 2 if double else 1
     threads = min(count_threads(n_jobs), LANES)
-    seconds = each * (mean / threads + picks)
+    each = (PAIR_SECONDS + d * COLUMN_SECONDS) * double_factor
+    trial = (TRIAL_SECONDS + d * TRIAL_COLUMN_SECONDS) * double_factor
+    seconds = each * mean / threads + trial * trials
     memory = n * (12.0 * d + 8 * (LANES + 8))
-    return Cost(mean + picks, seconds, memory)
+    return Cost(mean + trials, seconds, memory)
 
 
 def _duration(seconds: float) -> str:

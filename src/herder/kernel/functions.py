@@ -207,7 +207,9 @@ def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
     own: Callable[[NDArray[Any]], NDArray[np.float64]] | None = getattr(kernel, "diagonal", None)
     if own is not None:
         return np.asarray(own(rows), np.float64)
-    return np.array([kernel(row, row)[0, 0] for row in rows[:, None, :]], np.float64)
+    blocks = [rows[low : low + 128] for low in range(0, len(rows), 128)]
+    parts = [np.asarray(kernel(block, block)).diagonal() for block in blocks]
+    return np.concatenate(parts).astype(np.float64)
 
 
 def centred(kernel: Kernel, centre: NDArray[np.float64]) -> Kernel:

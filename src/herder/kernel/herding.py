@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._validation import positive_int
 from herder.kernel._lanes import Progress
 from herder.kernel.candidates import Candidates, candidates_of
-from herder.kernel.choice import DOUBLE_TIES, pick_first
+from herder.kernel.choice import DOUBLE_TIES, pick_first, typical
 from herder.kernel.functions import Stein
 from herder.kernel.inputs import read_rows, read_weights
 from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
@@ -126,7 +126,7 @@ def _picks(
     progress: Progress | None,
 ) -> KernelHerding:
     indices = np.empty(n_picks, dtype=np.intp)
-    tie_tol = DOUBLE_TIES * float(candidates.diagonal.max())
+    tie_tol = DOUBLE_TIES * typical(candidates.diagonal)
     for t in range(n_picks):
         pick = pick_first(scores, tie_tol)
         indices[t] = pick

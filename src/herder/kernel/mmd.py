@@ -74,8 +74,12 @@ def mmd(
         chosen = resolve_kernel(kernel, bandwidth, first.values, standardise=standardise)
         if not isinstance(chosen, Stein):
             raise ValueError("Y must be given unless kernel is 'stein', got None")
+        if y_weight is not None:
+            raise ValueError("y_weight must be None when Y is left out, got weights")
         scored = attach_scores(first.values, score)
         return root(_energy_of(scored, chosen, x, n_jobs), 1.0)
+    if score is not None:
+        raise ValueError("score must be None unless kernel is 'stein' and Y is left out, got both")
     second = read_rows(Y)
     if first.values.shape[1] != second.values.shape[1]:
         raise ValueError(

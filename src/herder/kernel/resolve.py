@@ -1,5 +1,6 @@
 """From the words of a call to a kernel with its bandwidth."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
@@ -7,10 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
-from herder.kernel.bandwidth import median_distance
+from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows, median_distance
 from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel, centred
 
 __all__ = ["BandwidthLike", "KernelLike", "attach_scores", "resolve_kernel"]
+
+#: Columns whose spreads differ by more than this are unlike enough to say so.
+UNLIKE = 100.0
+
+_log = logging.getLogger("herder")
 
 #: A name of `KERNELS`, a kernel of `herder.kernel`, or the user's own function of two tables.
 KernelLike: TypeAlias = "str | Kernel | Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]"
@@ -54,6 +60,8 @@ def _resolve(
         return _complete(kernel, bandwidth, values, standardise)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
     spread = _spread(values) if standardise else 1.0
+    if not standardise and np.ndim(bandwidth) == 0:
+        _warn_of_scales(values)
     if isinstance(bandwidth, str):
         if bandwidth != "median":
             raise ValueError(
@@ -136,6 +144,20 @@ def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
     if not (np.isfinite(lengths) & (lengths > 0)).all():
         raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}")
     return float(lengths) if lengths.ndim == 0 else lengths.astype(np.float64)
+
+
+def _warn_of_scales(values: NDArray[Any]) -> None:
+    """One length for all columns hardly sees those of small numbers: say so."""
+    some = np.asarray(values[even_rows(len(values), MEDIAN_ROWS)], np.float64)
+    spread = some.std(axis=0)
+    spread = spread[spread > 1e-12 * np.abs(some.mean(axis=0))]  # constant columns do not count
+    if len(spread) > 1 and spread.max() > UNLIKE * spread.min():
+        ratio = spread.max() / spread.min()
+        _log.warning(
+            "columns differ in spread by a factor of %.0e, and one bandwidth for all hardly sees "
+            "the narrow ones; standardise=True measures each column in its own spread",
+            ratio,
+        )
 
 
 def _spread(values: NDArray[Any]) -> NDArray[np.float64]:

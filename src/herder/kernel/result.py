@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.kernel.candidates import Candidates, candidates_of
+from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
 from herder.kernel.functions import Kernel
 from herder.kernel.inputs import Rows, locate
 from herder.kernel.labelled import LabelledCandidates
@@ -62,8 +62,9 @@ class Task:
 class Thinning:
     """Rows chosen by `thin`.
 
-    It may stand wherever an array of row numbers may: ``X[chosen]``, ``frame.iloc[chosen]``,
-    ``len(chosen)``.
+    It may stand wherever NumPy and pandas take an array of row numbers: ``X[chosen]``,
+    ``frame.iloc[chosen]``, ``len(chosen)``; `take` serves other tables. Distances and losses are
+    computed when asked for, from the sample itself and not from a copy: leave it as it is.
 
     Attributes
     ----------
@@ -99,11 +100,13 @@ class Thinning:
 
         It is computed when first asked for, from all pairs of rows, and then kept: for a large
         sample that takes longer than the choice. NaN if a kernel mean was given without its norm.
+        Its square is the difference of larger numbers, so that an MMD below about 1e-7 of the
+        root of k(x, x) is rounding.
         """
         square, norm = self._square
         return square if np.isnan(square) else root(square, max(norm, self._own))
 
-    @property
+    @cached_property
     def mmd_random(self) -> float:
         """Root mean squared MMD of a random subset of that size, in closed form.
 
@@ -124,9 +127,13 @@ class Thinning:
     def path(self) -> NDArray[np.float64]:
         """MMD of the first 1, 2, ... rows, in the order chosen and with equal weights."""
         target, norm = self._reference
-        gram = self._candidates.gram(self.indices)
         counts = np.arange(1, len(self) + 1)
-        own = np.cumsum(2 * np.tril(gram, -1).sum(axis=1) + gram.diagonal()) / counts**2
+        added = np.empty(len(self))
+        for rows in self._blocks():
+            gram = self._candidates.gram(self.indices[rows], self.indices)
+            before = np.tril(gram, rows.start - 1).sum(axis=1)
+            added[rows] = 2 * before + np.diagonal(gram, rows.start)
+        own = np.cumsum(added) / counts**2
         square = norm - 2 * np.cumsum(target[self.indices]) / counts + own
         return np.sqrt(np.maximum(square, 0.0))
 
@@ -159,7 +166,7 @@ class Thinning:
         head = f"{len(self):,} of {rows.n_rows:,} rows"
         if np.isnan(ours):
             return f"{head}\n{self.loss()}"
-        better = f": {random / ours:,.1f} times nearer" if ours > 0 else ""
+        better = f": {_times(random, ours)}" if ours > 0 else ""
         distance = f"MMD {ours:.3g}, of a random subset {random:.3g}{better}"
         return f"{head}, {distance}\n{self.loss()}"
 
@@ -181,12 +188,27 @@ class Thinning:
 
     @cached_property
     def _own(self) -> float:
-        return float(self.weights @ self._candidates.gram(self.indices) @ self.weights)
+        total = 0.0
+        for rows in self._blocks():
+            gram = self._candidates.gram(self.indices[rows], self.indices)
+            total += float(self.weights[rows] @ gram @ self.weights)
+        return total
+
+    def _blocks(self) -> Iterator[slice]:
+        """Parts of the chosen rows whose kernel values to all chosen rows are a few megabytes."""
+        step = max(1, BLOCK_VALUES // len(self))
+        for low in range(0, len(self), step):
+            yield slice(low, min(low + step, len(self)))
 
     @cached_property
     def _square(self) -> tuple[float, float]:
         target, norm = self._reference
         return norm - 2 * float(self.weights @ target[self.indices]) + self._own, norm
+
+
+def _times(random: float, ours: float) -> str:
+    """Say how much nearer, or farther, than a random subset."""
+    return f"{random / ours:,.1f} times nearer" if random >= ours else "farther than at random"
 
 
 def _random_to_given(candidates: Candidates, task: Task, m: int) -> float:

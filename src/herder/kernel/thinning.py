@@ -78,14 +78,16 @@ def thin(
     refine : bool or int, default True
         Exchange rows after herding: the best set of that size. A number is that of the sweeps;
         by default two over all rows of a large sample, up to twenty of a small one. False keeps
-        the order of herding, whose first rows are the choice of a smaller size.
+        the order of herding, whose first rows are the choice of a smaller size (with labels,
+        within each class). It belongs to equal weights: the other modes have their own search.
     unique : bool, default True
         Choose no row twice.
     weights : "uniform", "simplex" or "optimal"
         Equal weights; weights of a distribution; or any weights (Bayesian quadrature). The latter
         two choose their own support and get far closer to the sample.
     sample_weight, log_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, or their logarithms as importance samplers give them.
+        Weights of the rows in the target, or their logarithms as importance samplers give them.
+        If the target is given by ``score`` or ``kernel_mean`` they do not change the choice.
     score : array-like of the shape of X, or callable, optional
         Gradient of the log density at the rows, for the Stein kernel: the target is then the
         density itself, so that a burn-in or a biased sampler is corrected.
@@ -136,9 +138,13 @@ def thin(
     if not unique and weights != "uniform":
         raise ValueError(f"unique must be True when weights is {weights!r}, got False")
     rules = Rules(bool(unique), settled, barred, _sweeps(refine))
+    if weights != "uniform" and rules.sweeps is not None:
+        raise ValueError(f"refine must be True when weights is {weights!r}, got {refine!r}")
     task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
     task = task.weighted(weight)
+    if weights == "uniform" and unique and weight is not None and task.given is None:
+        _warn_if_few(weight, m)
     method = _approximation(approximate, task, weights, y)
     if y is None and shares != "proportional":
         raise ValueError(f"y must be given when shares is {shares!r}, got None")
@@ -312,6 +318,17 @@ def _check_quotas(
             raise ValueError(
                 f"include must hold at most {count} rows of class {label!r}, got {included[c]}"
             )
+
+
+def _warn_if_few(weight: NDArray[np.float64], m: int) -> None:
+    worth = 1 / float(np.square(weight).sum())
+    if worth < 2 * m:
+        _log.warning(
+            "thin: the rows are worth %.1f rows of equal weight, too few for %d different rows "
+            "that count alike; weights='simplex' or unique=False may come nearer",
+            worth,
+            m,
+        )
 
 
 def _warn_if_long(task: Task, m: int, rules: Rules, weights: str) -> None:
