@@ -1,17 +1,16 @@
 """Rows to choose from, in plain NumPy."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 
 def gaussian(A, B):
-    return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1) / 2)
+    return np.exp(-cdist(A, B, "sqeuclidean") / 2)
 
 
 def energy(A, B):
-    def norm(D):
-        return np.sqrt((D**2).sum(-1))
-
-    return norm(A)[:, None] + norm(B)[None] - norm(A[:, None] - B[None])
+    origin = np.zeros((1, A.shape[1]))
+    return cdist(A, origin) + cdist(origin, B) - cdist(A, B)
 
 
 class Rows:
@@ -21,7 +20,7 @@ class Rows:
         self.values = np.atleast_2d(np.asarray(values, float))
         self.kernel = kernel
         self.n_rows = len(self.values)
-        self.diagonal = np.concatenate([kernel(x[None], x[None])[0] for x in self.values])
+        self.diagonal = np.array([kernel(x[None], x[None])[0, 0] for x in self.values])
 
     def mean(self, weight=None, *, precision="double", progress=None):
         p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight

@@ -171,6 +171,8 @@ def choose_weighted(
     weights : array of the same length
         Their weights.
     """
+    from threadpoolctl import threadpool_limits
+
     one_of(mode, "mode", ("simplex", "optimal"))
     n_select = positive_int(n_select, "n_select")
     rows = np.arange(candidates.n_rows) if allowed is None else np.flatnonzero(allowed)
@@ -197,42 +199,44 @@ def choose_weighted(
             weights, _ = _solve(matrix, aim, affine)
         return weights, float(weights @ (gram @ weights) - 2 * weights @ aim)
 
-    if len(rows) <= n_select:
-        return rows, _all_rows(candidates, target, rows, sample_weight, weigh(rows)[0])
-    if sample_weight is not None:
-        norm = float(sample_weight @ target)
-    else:
-        norm = _estimated_norm(candidates, target, rows, n_select)
-    search = Search(target, norm, n_select, rows, fixed, mode == "optimal", weigh)
-    support = np.sort(choose_support(candidates, search, progress))
-    weights, value = weigh(support)
-    if rival is not None:
-        other = np.sort(rival)
-        other_weights, other_value = weigh(other)
-        if other_value < value:
-            support, weights, value = other, other_weights, other_value
-    if (weights <= 0).any():
-        # By the bound of the module docstring this ridge costs the stated part at most.
-        even = EVENNESS * max(norm + value, 0.0) / squared_length(weights)
-        weights, _ = weigh(support, max(even, _rounding(candidates.gram(support))))
+    # The products are many and small: waking a second thread for each costs more than it saves.
+    with threadpool_limits(1, "blas"):
+        if len(rows) <= n_select:
+            own = _own_weights(candidates, target, sample_weight)
+            if own is not None and len(rows) == len(own):
+                return rows, own
+            return rows, weigh(rows)[0]
+        if sample_weight is not None:
+            norm = float(sample_weight @ target)
+        else:
+            norm = _estimated_norm(candidates, target, rows, n_select)
+        search = Search(target, norm, n_select, rows, fixed, mode == "optimal", weigh)
+        support = np.sort(choose_support(candidates, search, progress))
+        weights, value = weigh(support)
+        if rival is not None:
+            other = np.sort(rival)
+            other_weights, other_value = weigh(other)
+            if other_value < value:
+                support, weights, value = other, other_weights, other_value
+        if (weights <= 0).any():
+            # By the bound of the module docstring this ridge costs the stated part at most.
+            even = EVENNESS * max(norm + value, 0.0) / squared_length(weights)
+            weights, _ = weigh(support, max(even, _rounding(candidates.gram(support))))
     return support, weights
 
 
-def _all_rows(
+def _own_weights(
     candidates: Candidates,
     target: NDArray[np.float64],
-    rows: NDArray[np.intp],
     sample_weight: NDArray[np.float64] | None,
-    solved: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Weights of all rows: their own, exactly, if the target is their mean."""
+) -> NDArray[np.float64] | None:
+    """Weights the rows came with, if the target is their mean under them."""
     n = candidates.n_rows
-    if len(rows) < n:
-        return solved
-    own = np.full(n, 1 / n) if sample_weight is None else sample_weight
-    gram = candidates.gram(rows)
-    same = np.abs(gram @ own - target).max() <= _rounding(gram)
-    return own.copy() if same else solved
+    if sample_weight is not None:
+        return sample_weight.copy() if target.any() else None
+    tolerance = ROUNDINGS * n * np.finfo(np.float64).eps * float(candidates.diagonal.max())
+    same = np.abs(candidates.mean() - target).max() <= tolerance
+    return np.full(n, 1 / n) if same else None
 
 
 def _estimated_norm(

@@ -140,7 +140,7 @@ def _search_from(
     for done in sweeps:
         error = max(search.norm + value, 0.0)
         wanted = max(RIDGE * error / squared_length(weights), floor)
-        ridge = max(wanted, ridge / RIDGE_FALL)
+        ridge = min(ridge, max(wanted, ridge / RIDGE_FALL))
         span = Span(candidates, search.target, support, next(pools), scale, ridge)
         moved = _exchange(span, search)
         support = span.support
