@@ -9,9 +9,9 @@ sets until the conditions of Karush, Kuhn and Tucker hold:
 :math:`K w - t = \lambda` where w > 0 and :math:`K w - t \ge \lambda` where w = 0.
 
 *Optimal*: the minimum over all w, :math:`K w = t`. These are the weights of Bayesian quadrature,
-to which herding with weights amounts (section 4.2.2 of [chen2014]_). They may be negative and
-need not sum to one. Where t = 0, as for Stein kernels, the minimum is w = 0, which says nothing:
-there the weights are made to sum to one.
+to which herding with weights amounts ([huszar2012]_; section 4.2.2 of [chen2014]_). They may be
+negative and need not sum to one. Where t = 0, as for Stein kernels, the minimum is w = 0, which
+says nothing: there the weights are made to sum to one.
 
 *Ridge.* K is often singular to rounding: duplicates, or a bandwidth so large that few functions
 matter. So :math:`\varepsilon |w|^2` is added to what is minimised. By default

@@ -219,9 +219,9 @@ def _select(
     progress: Progress | None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
     """Rows and, in the weighted modes, their weights."""
+    mass = task.mass if task.given is None else None
     if weights == "uniform":
         target = _target(candidates, task, "single", progress)
-        mass = task.mass if task.given is None else None
         return choose(candidates, target, m, rules, mass=mass, progress=progress), None
     target = _target(candidates, task, "double", progress)
     mode = "simplex" if weights == "simplex" else "optimal"
@@ -232,9 +232,10 @@ def _select(
         target,
         m,
         mode,
-        sample_weight=task.mass if task.given is None else None,
+        sample_weight=mass,
         allowed=allowed,
         include=rules.include,
+        rival=choose(candidates, target, m, rules, mass=mass),
         progress=progress,
     )
 
