@@ -41,7 +41,6 @@ APPROXIMATIONS: dict[str, Maker] = {
         Subsample(16_384),
         Subsample(8192),
         Subsample(2048),
-        RandomFeatures(1024),
         RandomFeatures(256),
     )
 }
