@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -145,9 +146,9 @@ def test_one_far_row_does_not_make_all_others_tie(kernel, path, request):
     X = sample(400, 2)
     far = X.copy()
     far[-1] = 1e6
-    options = {"kernel": kernel, "bandwidth": 1.0}
+    options: dict[str, Any] = {"kernel": kernel, "bandwidth": 1.0}
     near = thin(X, 20, score=-X, **options) if kernel == "stein" else thin(X, 20, **options)
-    scores = {"score": -far} if kernel == "stein" else {}
+    scores: dict[str, Any] = {"score": -far} if kernel == "stein" else {}
     chosen = thin(far, 20, exclude=[399], **options, **scores)
     distance = mmd(X[:399], X[chosen.indices], kernel="energy")
     assert distance < 2 * mmd(X[:399], X[near.indices[near.indices < 399]], kernel="energy")

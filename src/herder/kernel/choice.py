@@ -46,7 +46,7 @@ DOUBLE_TIES, SINGLE_TIES = 1e-9, 1e-7
 #: that is good among few rows is a better start for all of them than a greedy one, and cheaper.
 POOL_ROWS, POOL_PER_ROW = 2048, 8
 #: Sweeps in the pool, which only has to give a good start.
-POOL_SWEEPS = 5
+POOL_SWEEPS = 3
 #: Sweeps over all rows of a small sample at most; mostly they end before. Fewer where they would
 #: take more than so many kernel values.
 SMALL_SWEEPS, QUICK_VALUES = 20, 2**24
@@ -308,6 +308,7 @@ class _Compiled:
         self.points, self.code = candidates.chooser, candidates.code
         self.target, self.half, self.sign = candidates.choosing_terms(target)
         self.chosen, self.unique = chosen, unique
+        self.base = self.target - self.half / len(chosen)
         self.covered = np.zeros(candidates.n_rows)
         ties = SINGLE_TIES if self.points.dtype == np.float32 else DOUBLE_TIES
         self.tie_tol = ties * typical(candidates.diagonal)
@@ -335,13 +336,12 @@ class _Compiled:
     def exchange(self, start: int, stop: int) -> int:
         from herder.kernel import _pairs_jit as _jit
 
-        m = len(self.chosen)
-        self._cover(m)
+        self._cover(len(self.chosen))
         return _jit.exchange(
             self.points,
             self.code,
             self.sign,
-            self.target - self.half / m,
+            self.base,
             self.covered,
             self.chosen,
             start,
