@@ -37,8 +37,13 @@ def test_cost_grows_with_everything(approximate, kernel):
     effort = replace(EXACT, approximate=approximate, kernel=kernel)
     cost = effort.choice()
     larger = replace(effort, n=2 * effort.n).choice()
-    assert larger.seconds > 1.9 * cost.seconds > 0
-    assert larger.memory == pytest.approx(2 * cost.memory)
+    if approximate == "features":
+        # Only the pool's features are held, and the exchange within it does not see the others.
+        assert larger.seconds > cost.seconds > 0
+        assert larger.memory == cost.memory
+    else:
+        assert larger.seconds > 1.9 * cost.seconds > 0
+        assert larger.memory == pytest.approx(2 * cost.memory)
     assert replace(effort, m=600).choice().pairs > cost.pairs
     assert replace(effort, refine=False).choice().pairs < cost.pairs
     assert effort.distance().seconds > 0

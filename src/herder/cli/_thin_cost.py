@@ -67,8 +67,9 @@ class Effort:
         if self.approximate == "features":
             method = RandomFeatures()
             pool = max(method.n_candidates, 8 * m)
-            values = n * method.n_features
-            return Cost(values, FEATURE_SECONDS * values, 8.0 * pool * method.n_features)
+            values, trials = n * method.n_features, pool * m * self._rounds
+            seconds = FEATURE_SECONDS * values + PAIR_SECONDS * method.n_features * trials
+            return Cost(values + trials, seconds, 8.0 * pool * method.n_features)
         if self.approximate == "subsample":
             rows = min(max(Subsample().n_candidates, 2 * m), n)
             across, within = rows * n, rows * m * self._rounds
