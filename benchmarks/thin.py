@@ -2,7 +2,7 @@
 
 Run with ``python benchmarks/thin.py`` after ``pip install -e '.[bench]'``; scenes may be named
 (``small large means memory``), and only a run of all of them is kept. Every method has its own
-process and one thread; the MMD is found by a routine of the benchmark (`thin_cases`), and what
+process and one thread; the MMD is found by a routine of the benchmark (`thinning.cases`), and what
 the library says of its own results is checked against it.
 """
 
@@ -24,11 +24,11 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.pairing import write_results
-from benchmarks.thin_cases import draw_sample
-from benchmarks.thin_means import mean_speed, thread_speed
-from benchmarks.thin_ours import APPROXIMATIONS, OURS, memory_growth
-from benchmarks.thin_peers import PEERS
-from benchmarks.thin_workers import Run, Worker, isolated, one_thread
+from benchmarks.thinning.cases import draw_sample
+from benchmarks.thinning.means import mean_speed, thread_speed
+from benchmarks.thinning.ours import APPROXIMATIONS, OURS, memory_growth
+from benchmarks.thinning.peers import PEERS
+from benchmarks.thinning.workers import Run, Worker, isolated, one_thread
 
 SEEDS = range(3)
 COMPRESS = ("Compress++ g=0", "Compress++ g=4")

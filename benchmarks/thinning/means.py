@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.pairing import paired_rounds
-from benchmarks.thin_cases import draw_sample, kernel_mean_64
+from benchmarks.thinning.cases import draw_sample, kernel_mean_64
 from herder import kernel_mean
 
 __all__ = ["MeanSpeed", "ThreadSpeed", "mean_speed", "thread_speed"]

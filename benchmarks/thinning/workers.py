@@ -17,9 +17,9 @@ from typing import NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
-from benchmarks.thin_cases import Floats, Sample
-from benchmarks.thin_ours import APPROXIMATIONS, OURS
-from benchmarks.thin_peers import PEERS, Chosen, Rows
+from benchmarks.thinning.cases import Floats, Sample
+from benchmarks.thinning.ours import APPROXIMATIONS, OURS
+from benchmarks.thinning.peers import PEERS, Chosen, Rows
 from herder import Thinning
 
 __all__ = ["METHODS", "Run", "Worker", "isolated", "one_thread"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.thin_cases import Floats, Sample
+from benchmarks.thinning.cases import Floats, Sample
 
 __all__ = ["PEERS", "Choice", "Chosen", "Maker", "Rows"]
 

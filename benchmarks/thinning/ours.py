@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.thin_cases import Sample, draw_sample
-from benchmarks.thin_peers import Choice, Maker
+from benchmarks.thinning.cases import Sample, draw_sample
+from benchmarks.thinning.peers import Choice, Maker
 from herder import Thinning, kernel_herd, thin
 from herder.kernel import Chunks, RandomFeatures, Subsample
 
