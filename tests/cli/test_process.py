@@ -41,6 +41,27 @@ def test_a_signal_leaves_no_file(binary_csv, tmp_path, number, code, suffix):
     assert list(tmp_path.iterdir()) == []
 
 
+INTERRUPTED = """
+import herder.cli
+
+def run():
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        raise SystemExit(130)
+
+herder.cli.app = run
+herder.cli.main()
+"""
+
+
+def test_an_interrupt_in_generated_code_ends_like_any_other(tmp_path):
+    """Python would let the process die of the signal, as if nobody had caught it."""
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    run = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, timeout=60)
+    assert run.returncode == 130
+
+
 def test_progress_shows_the_moment_error(binary_csv, tmp_path):
     words = ("synth", binary_csv, "-n", 20_000, "-o", tmp_path / "a.csv")
     process = started(*words, FORCE_COLOR="1", COLUMNS="120")

@@ -129,10 +129,14 @@ def test_ctrl_c_is_heard(jobs):
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert child.stdout is not None
-    child.stdout.readline()
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    try:
+        assert child.stdout is not None
+        child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+        child.communicate()
     assert "finished" not in out
     assert err.rstrip().endswith("KeyboardInterrupt")
 

@@ -57,3 +57,7 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # before a verb has begun
         sys.exit(STOPPED)
+    finally:
+        # An interrupt inside code that Python ran from a string (the compiler does) marks the
+        # process to die of the signal, though it was caught; running a string takes that back.
+        exec("")

@@ -7,7 +7,7 @@ run by one thread from its first unit to its last, and the lanes are merged in o
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from herder._validation import positive_int
@@ -43,35 +43,52 @@ def run_lanes(
     note: str = "",
 ) -> None:
     """Call ``work(lane, unit)`` for all, units in order within a lane."""
-    done, total = 0, lanes * len(units)
-    stopped = threading.Event()
-    lock = threading.Lock()
-
-    def run(lane: int) -> None:
-        nonlocal done
-        for unit in units:
-            if stopped.is_set():
-                return
-            work(lane, unit)
-            with lock:
-                done += 1
-            if threads == 1 and progress is not None:
-                progress(done / total, note)
-
     threads = min(count_threads(n_jobs), lanes)
+    done, total = 0, lanes * len(units)
     if threads == 1:
         for lane in range(lanes):
-            run(lane)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            waiting = {pool.submit(run, lane) for lane in range(lanes)}
-            while waiting:
-                # The caller's own thread reports, and hears Ctrl-C, while the others work.
-                finished, waiting = wait(waiting, timeout=0.1)
-                for future in finished:
-                    future.result()
+            for unit in units:
+                work(lane, unit)
+                done += 1
                 if progress is not None:
                     progress(done / total, note)
-        finally:
-            stopped.set()
+        return
+
+    # Ctrl-C may come between any two steps of the caller's thread, which must hold no lock then
+    # that the others wait for: a SimpleQueue takes none in Python code, unlike futures and events.
+    waiting: SimpleQueue[int | None] = SimpleQueue()
+    results: SimpleQueue[BaseException | None] = SimpleQueue()
+    stopped = False
+    for lane in (*range(lanes), *[None] * threads):
+        waiting.put(lane)
+
+    def run() -> None:
+        try:
+            while (lane := waiting.get()) is not None:
+                for unit in units:
+                    if stopped:
+                        return
+                    work(lane, unit)
+                    results.put(None)
+        except BaseException as error:  # the caller's thread raises it
+            results.put(error)
+
+    crew = [threading.Thread(target=run, daemon=True) for _ in range(threads)]
+    try:
+        for thread in crew:
+            thread.start()
+        while done < total:
+            try:
+                error = results.get(timeout=0.1)
+            except Empty:
+                continue
+            if error is not None:
+                raise error
+            done += 1
+            if progress is not None:
+                progress(done / total, note)
+    finally:
+        stopped = True
+        for thread in crew:
+            if thread.ident is not None:
+                thread.join()
