@@ -1,4 +1,6 @@
 import dataclasses
+import gzip
+import json
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ PAPERS = [
     datasets.newsgroups,
     datasets.duckpin,
     datasets.load_spambase,
+    datasets.mnist,
 ]
+LARGER = [datasets.newsgroups20, datasets.multidomain_sentiment, datasets.reuters21578]
 
 
 @pytest.mark.parametrize(
@@ -40,10 +44,10 @@ def test_the_digits_look_like_digits():
     assert zero[0, 3] > 0.6  # the top of the ring
 
 
-@pytest.mark.parametrize("read", PAPERS)
+@pytest.mark.parametrize("read", PAPERS + LARGER)
 def test_papers_sets_say_what_is_missing(read, tmp_path, monkeypatch):
     monkeypatch.delenv("HERDER_DATA", raising=False)
-    rule = r"^HERDER_DATA must name the folder that has \w+\.npz, got "
+    rule = r"^HERDER_DATA must name the folder that has \w+\.(npz|jsonl\.gz), got "
     with pytest.raises(FileNotFoundError, match=rule + "nothing$"):
         read()
     monkeypatch.setenv("HERDER_DATA", str(tmp_path / "no"))
@@ -81,7 +85,43 @@ def folder(tmp_path, monkeypatch):
         y=np.array([1, 0, 0], np.uint8),
         feature_names=np.array(["word_freq_make", "char_freq_!"]),
     )
+    np.savez(
+        tmp_path / "mnist.npz",
+        X_train=np.arange(3 * 4, dtype=np.uint8).reshape(3, 2, 2),
+        y_train=np.array([7, 0, 1], np.uint8),
+        X_test=np.full((1, 2, 2), 255, np.uint8),
+        y_test=np.array([9], np.uint8),
+    )
+    np.savez(
+        tmp_path / "newsgroups20_bow.npz",
+        train_indptr=np.array([0, 2, 2], np.int32),
+        train_indices=np.array([0, 2], np.uint16),
+        train_counts=np.array([3, 1], np.uint16),
+        train_label=np.array([1, 0], np.uint8),
+        test_indptr=np.array([0, 1], np.int32),
+        test_indices=np.array([1], np.uint16),
+        test_counts=np.array([300], np.uint16),
+        test_label=np.array([1], np.uint8),
+        vocabulary=np.array(["ape", "bee", "cat"]),
+        groups=np.array(["alt.a", "sci.b"]),
+    )
+    write_lines(
+        tmp_path / "multidomain_sentiment.jsonl.gz",
+        dict(domain="dvd", label=1, rating=5.0, id="a", title="Oh", text="fine"),
+        dict(domain="books", label=0, rating=2.0, id="b", title="No", text="Überlang"),
+    )
+    write_lines(
+        tmp_path / "reuters21578_modapte.jsonl.gz",
+        dict(id=1, split="train", topics=["earn"], title="A", text="b"),
+        dict(id=2, split="test", topics=["grain", "wheat"], title="C", text="d"),
+        dict(id=3, split="train", topics=[], title="E", text="f"),
+    )
     return tmp_path
+
+
+def write_lines(path, *rows):
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 @pytest.mark.usefixtures("folder")
@@ -104,7 +144,42 @@ def test_papers_sets_are_read():
     assert spam.names == ("word_freq_make", "char_freq_!")
     assert spam.y is not None
     assert spam.y.tolist() == [1, 0, 0]
+    digits = datasets.mnist()
+    assert digits.X.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [255] * 4]
+    assert digits.names == ("pixel_0_0", "pixel_0_1", "pixel_1_0", "pixel_1_1")
+    assert digits.y is not None
+    assert digits.y.tolist() == [7, 0, 1, 9]
     assert all(isinstance(name, str) for read in PAPERS for name in read().names)
+
+
+@pytest.mark.usefixtures("folder")
+def test_words_of_newsgroups_are_read():
+    news = datasets.newsgroups20()
+    assert news.X.toarray().tolist() == [[3, 0, 1], [0, 0, 0], [0, 300, 0]]
+    assert news.names == ("ape", "bee", "cat")
+    assert news.y.tolist() == ["sci.b", "alt.a", "sci.b"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_texts_are_read():
+    reviews = datasets.multidomain_sentiment()
+    assert reviews.texts == ("Oh\nfine", "No\nÜberlang")
+    found = {name: values.tolist() for name, values in reviews.fields.items()}
+    assert found == {"domain": ["dvd", "books"], "label": [1, 0], "rating": [5, 2]}
+    stories = datasets.reuters21578()
+    assert stories.texts == ("A\nb", "C\nd", "E\nf")
+    found = {name: values.tolist() for name, values in stories.fields.items()}
+    assert found["topic"] == ["earn", "", ""]
+    assert found["topics"] == ["earn", "grain wheat", ""]
+    assert found["train"] == [True, False, True]
+
+
+def test_a_line_of_another_form_is_named(folder):
+    path = folder / "multidomain_sentiment.jsonl.gz"
+    row = dict(domain="dvd", label=1, rating=5.0, title="Oh", text="fine")
+    write_lines(path, row, {"domain": "dvd"})
+    with pytest.raises(ValueError, match=r"gz, line 2 must hold the field label, got \['domain"):
+        datasets.multidomain_sentiment()
 
 
 def test_a_file_of_another_form_is_named(folder):

@@ -1,25 +1,37 @@
 """Data sets: two that come with scikit-learn, and the papers' own from a folder of yours.
 
-The papers' sets are .npz files in the folder that the environment variable ``HERDER_DATA``
-names. Nothing is downloaded.
+The papers' sets are files (.npz, or texts as .jsonl.gz) in the folder that the environment
+variable ``HERDER_DATA`` names. Nothing is downloaded.
 """
 
+import gzip
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 __all__ = [
     "Dataset",
+    "SparseDataset",
+    "TextDataset",
     "abalone",
     "duckpin",
     "load_breast_cancer_binary",
     "load_digits_binary",
     "load_spambase",
+    "mnist",
+    "multidomain_sentiment",
     "newsgroups",
+    "newsgroups20",
+    "reuters21578",
     "usps",
 ]
 
@@ -34,6 +46,25 @@ class Dataset:
     X: NDArray[Any]
     names: tuple[str, ...]
     y: NDArray[Any] | None
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SparseDataset:
+    """A sparse table (CSR), the names of its columns, its labels, and what it is."""
+
+    X: "csr_matrix"
+    names: tuple[str, ...]
+    y: NDArray[Any]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDataset:
+    """Texts, what is known of each by the name of the field, and what they are."""
+
+    texts: tuple[str, ...]
+    fields: Mapping[str, NDArray[Any]]
     description: str
 
 
@@ -90,12 +121,80 @@ def usps() -> Dataset:
     return Dataset(pixels, names, arrays["y"], "USPS digits, grey 0 to 255; y: the digit.")
 
 
+def mnist() -> Dataset:
+    """MNIST: 70,000 grey images of 28 x 28 pixels; rows from 60,000 on are the test set."""
+    arrays = _arrays("mnist.npz", "X_train", "y_train", "X_test", "y_test")
+    images = np.concatenate([arrays["X_train"], arrays["X_test"]])
+    digit = np.concatenate([arrays["y_train"], arrays["y_test"]])
+    side = images.shape[1]
+    names = tuple(f"pixel_{row}_{column}" for row in range(side) for column in range(side))
+    text = "MNIST digits, grey 0 to 255, the training images first; y: the digit."
+    return Dataset(images.reshape(len(images), -1), names, digit, text)
+
+
 def newsgroups() -> Dataset:
     """Twenty newsgroups in S. Roweis's small version: which of 100 words each post has."""
     arrays = _arrays("newsgroups_w100.npz", "X", "y", "words", "groups")
     families = arrays["groups"][arrays["y"]]
     text = "Newsgroups, 100 words, 1 if in the post; y: the family of groups."
     return Dataset(arrays["X"], tuple(arrays["words"].tolist()), families, text)
+
+
+def newsgroups20() -> SparseDataset:
+    """Twenty newsgroups by date: counts of 61,188 words in 18,846 posts, the older posts first.
+
+    The 11,314 posts of the training split come first. ``y`` is the name of the group. A few
+    posts have no word of the vocabulary.
+    """
+    from scipy.sparse import csr_matrix, vstack
+
+    splits = ("train", "test")
+    keys = [f"{split}_{part}" for split in splits for part in ("indptr", "indices", "counts")]
+    labels = [f"{split}_label" for split in splits]
+    arrays = _arrays("newsgroups20_bow.npz", *keys, *labels, "vocabulary", "groups")
+    words = arrays["vocabulary"].tolist()
+    parts = []
+    for split in splits:
+        counts, indices, starts = (
+            arrays[f"{split}_{part}"] for part in ("counts", "indices", "indptr")
+        )
+        shape = (len(starts) - 1, len(words))
+        parts.append(csr_matrix((counts, indices.astype(np.int32), starts), shape=shape))
+    groups = arrays["groups"][np.concatenate([arrays[name] for name in labels])]
+    text = "Twenty newsgroups (bydate), counts of words, the training posts first; y: the group."
+    return SparseDataset(csr_matrix(vstack(parts)), tuple(words), groups, text)
+
+
+def multidomain_sentiment() -> TextDataset:
+    """Reviews of books, films, electronics and kitchenware ([blitzer2007]_), half of them good.
+
+    Fields: ``domain``, ``label`` (1 is good) and ``rating`` (1, 2, 4 or 5 stars). A text is the
+    title of the review, a line break and the review.
+    """
+    rows = _lines("multidomain_sentiment.jsonl.gz", "domain", "label", "rating", "title", "text")
+    fields = {
+        "domain": np.array([row["domain"] for row in rows]),
+        "label": np.array([row["label"] for row in rows], dtype=np.int64),
+        "rating": np.array([row["rating"] for row in rows], dtype=np.int64),
+    }
+    return TextDataset(_titled(rows), fields, "Reviews of four kinds of goods (Amazon).")
+
+
+def reuters21578() -> TextDataset:
+    """Reuters-21578, the ModApte split: news of 1987 with their topics.
+
+    Fields: ``topic``, the topic of stories that have just one and "" for the others, ``topics``,
+    all of them joined by spaces, and ``train``, true for the training split. A text is the
+    title, a line break and the story.
+    """
+    rows = _lines("reuters21578_modapte.jsonl.gz", "split", "topics", "title", "text")
+    single = [row["topics"][0] if len(row["topics"]) == 1 else "" for row in rows]
+    fields = {
+        "topic": np.array(single, dtype=np.str_),
+        "topics": np.array([" ".join(row["topics"]) for row in rows], dtype=np.str_),
+        "train": np.array([row["split"] == "train" for row in rows], dtype=np.bool_),
+    }
+    return TextDataset(_titled(rows), fields, "Reuters-21578, ModApte split.")
 
 
 def duckpin() -> Dataset:
@@ -114,6 +213,32 @@ def load_spambase() -> Dataset:
 
 
 def _arrays(file: str, *keys: str) -> dict[str, NDArray[Any]]:
+    path = _path(file)
+    with np.load(path, allow_pickle=False) as archive:
+        missing = [key for key in keys if key not in archive]
+        if missing:
+            raise ValueError(f"{path} must hold the array {missing[0]}, got {list(archive)}")
+        return {key: archive[key] for key in keys}
+
+
+def _lines(file: str, *keys: str) -> list[dict[str, Any]]:
+    path = _path(file)
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream]
+    for number, row in enumerate(rows, start=1):
+        missing = [key for key in keys if key not in row]
+        if missing:
+            raise ValueError(
+                f"{path}, line {number} must hold the field {missing[0]}, got {list(row)}"
+            )
+    return rows
+
+
+def _titled(rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(f"{row['title']}\n{row['text']}" for row in rows)
+
+
+def _path(file: str) -> Path:
     folder = os.environ.get("HERDER_DATA", "")
     if not Path(folder).is_dir() or not folder:
         found = f"{folder!r}, which is no folder" if folder else "nothing"
@@ -123,8 +248,4 @@ def _arrays(file: str, *keys: str) -> dict[str, NDArray[Any]]:
         raise FileNotFoundError(
             f"HERDER_DATA must name the folder that has {file}, got {folder!r}"
         )
-    with np.load(path, allow_pickle=False) as archive:
-        missing = [key for key in keys if key not in archive]
-        if missing:
-            raise ValueError(f"{path} must hold the array {missing[0]}, got {list(archive)}")
-        return {key: archive[key] for key in keys}
+    return path
