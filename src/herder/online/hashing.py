@@ -1,0 +1,170 @@
+r"""Feature hashing: texts, tokens and records as sparse rows of fixed width, without a vocabulary.
+
+Every name is sent by a fixed hash function to one of D columns and, by another bit of the hash, to
+a sign, so that row x becomes
+
+.. math:: \phi(x)_r = \sum_{j : h(j) = r} \xi(j)\, x_j, \qquad h(j) \in \{0, ..., D - 1\},
+          \quad \xi(j) \in \{-1, +1\}.
+
+Names that collide are added up; with the signs their products cancel on average, which keeps
+:math:`\langle \phi(x), \phi(x') \rangle` unbiased. There is nothing to fit: the same name has the
+same column in every chunk of a stream, in every process and on every machine. The hashing itself
+is scikit-learn's (MurmurHash3).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from herder._validation import positive_int
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["hash_features"]
+
+#: Column indices are 32-bit integers, as scikit-learn's hashing makes them.
+MAX_FEATURES = 2**31 - 1
+
+Row = str | Iterable[str] | Mapping[str, Any]
+Kind = Literal["text", "tokens", "dict", "none"]
+
+NAMES: dict[Kind, str] = {"text": "a text", "tokens": "tokens", "dict": "a dict"}
+HOLDS: dict[Kind, str] = {
+    "text": "texts",
+    "tokens": "tokens that are texts",
+    "dict": "numbers or texts by names that are texts",
+}
+
+
+def hash_features(
+    rows: Iterable[Row],
+    n_features: int = 2**20,
+    *,
+    alternate_sign: bool = True,
+    normalise: bool = False,
+    lowercase: bool = True,
+    ngram_range: tuple[int, int] = (1, 1),
+    dtype: DTypeLike = np.float64,
+) -> "csr_matrix":
+    """Turn texts, lists of tokens or dicts into sparse rows of ``n_features`` columns.
+
+    There is no state, so a stream may be hashed chunk by chunk, and a model trained on one chunk
+    understands the next: ``model.partial_fit(hash_features(chunk), labels, classes=...)``.
+
+    Parameters
+    ----------
+    rows : iterable of str, of iterables of str, or of dicts
+        All rows of one kind. A text is cut into words of two characters or more; tokens are
+        taken as they are, and each counts one; a dict gives a number to each name, and a name
+        with a text for value counts one under ``"name=value"``. Any iterable will do, and is
+        read once.
+    n_features : int, default 2**20
+        Columns. With fewer columns than names, names collide.
+    alternate_sign : bool, default True
+        Let half of the names count negatively, so that collisions cancel on average.
+    normalise : bool, default False
+        Divide each row by its length in the L2 norm; a row without features stays zero.
+    lowercase : bool, default True
+        Put texts into lower case first; tokens and dicts are left alone.
+    ngram_range : (int, int), default (1, 1)
+        Shortest and longest runs of words that count, for texts.
+    dtype : float64 or float32, default float64
+        Type of the values.
+
+    Returns
+    -------
+    csr_matrix of shape (n_rows, n_features)
+        Sorted columns, each at most once in a row.
+
+    Examples
+    --------
+    >>> from herder import hash_features
+    >>> first = hash_features(["Late again", "All good, thanks"], 16)
+    >>> first.shape, first.nnz
+    ((2, 16), 5)
+    >>> (first != hash_features([["late", "again"], ["all", "good", "thanks"]], 16)).nnz
+    0
+    """
+    from sklearn.feature_extraction import FeatureHasher
+    from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.preprocessing import normalize
+
+    n_features = positive_int(n_features, "n_features")
+    if n_features > MAX_FEATURES:
+        raise ValueError(f"n_features must be at most 2**31 - 1, got {n_features}")
+    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+    kind, all_rows = kind_of(rows)
+    options: dict[str, Any] = {
+        "n_features": n_features,
+        "alternate_sign": alternate_sign,
+        "dtype": np.dtype(dtype).type,
+    }
+    if kind == "text":
+        options |= {"norm": None, "lowercase": lowercase, "ngram_range": ngram_range}
+        hasher: Any = HashingVectorizer(**options)
+    else:
+        hasher = FeatureHasher(input_type="dict" if kind == "dict" else "string", **options)
+    if kind == "none":
+        return hasher.transform([[]])[:0]
+    reader = Reader(kind, all_rows)
+    try:
+        table: Any = hasher.transform(reader)
+    except TypeError as error:
+        raise TypeError(f"rows must hold {HOLDS[kind]}, got {reader.current}: {error}") from None
+    if normalise:
+        table = normalize(table, copy=False)
+    return table
+
+
+class Reader:
+    """The rows one by one, each checked to be of the first one's kind."""
+
+    def __init__(self, kind: Kind, rows: Iterable[Row]) -> None:
+        self.kind: Kind = kind
+        self.rows = rows
+        self.current = ""
+
+    def __iter__(self) -> Iterator[Row]:
+        for number, row in enumerate(self.rows):
+            self.current = f"row {number}"
+            kind = kind_of_row(row)
+            if kind != self.kind:
+                raise ValueError(
+                    f"rows must be of one kind, got {NAMES[self.kind]} in row 0 "
+                    f"and {NAMES[kind]} in row {number}"
+                )
+            yield row
+
+
+def kind_of(rows: Iterable[Row]) -> tuple[Kind, Iterable[Row]]:
+    """Say what the rows are by the first of them, and give all of them back."""
+    if isinstance(rows, (str, bytes, Mapping)):
+        what = "one dict" if isinstance(rows, Mapping) else "one text"
+        raise TypeError(f"rows must be an iterable of rows, got {what}: put it into a list")
+    if hasattr(rows, "columns"):
+        raise TypeError(
+            "rows must be an iterable of texts, lists of tokens or dicts, got a data frame: "
+            "give one column of texts, or its rows as dicts"
+        )
+    source = iter(rows)
+    for first in source:
+        return kind_of_row(first), chain([first], source)
+    return "none", ()
+
+
+def kind_of_row(row: object) -> Kind:
+    if isinstance(row, str):
+        return "text"
+    if isinstance(row, Mapping):
+        return "dict"
+    if isinstance(row, bytes) or not isinstance(row, Iterable):
+        remedy = ": decode it" if isinstance(row, bytes) else ""
+        raise TypeError(
+            f"rows must be texts, lists of tokens or dicts, got {type(row).__name__}{remedy}"
+        )
+    return "tokens"
