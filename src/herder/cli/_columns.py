@@ -1,0 +1,261 @@
+"""Rows of named columns as features: numbers as they are, words and categories hashed.
+
+Columns of numbers come first, each a feature. If there are columns of text, as many features
+follow as hashing has places; a text column gives its words, a category ``column=value``, and the
+words of several text columns are told apart by ``column=word``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._store import TableSource
+from herder.cli._batch import Batch, Faults
+from herder.online.hashing import hash_features
+
+__all__ = ["Columns", "choose_columns", "read_columns"]
+
+#: Bytes of one chunk while a table is read.
+CHUNK_BYTES = 16 * 2**20
+
+#: Words as `hash_features` cuts them from a text.
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are for; kept with the model.
+
+    Parameters
+    ----------
+    label : str
+        Column of labels.
+    numbers : tuple of str
+        Columns that are features.
+    text : tuple of str
+        Columns whose words are features.
+    category : tuple of str
+        Columns whose values are features.
+    hash_bits : int
+        The hashed features have 2^hash_bits places.
+    """
+
+    label: str
+    numbers: tuple[str, ...]
+    text: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    hash_bits: int = 20
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether there are features without a name."""
+        return bool(self.text or self.category)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return len(self.numbers) + (2**self.hash_bits if self.is_hashed else 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give a plain form."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Take the plain form."""
+        lists = {name: tuple(plain[name]) for name in ("numbers", "text", "category")}
+        return cls(label=plain["label"], hash_bits=plain["hash_bits"], **lists)
+
+    def tokens(self, chunk: Mapping[str, NDArray[Any]]) -> list[list[str]]:
+        """Give the names that are hashed, for every row; a missing value gives none."""
+        size = len(next(iter(chunk.values())))
+        rows: list[list[str]] = [[] for _ in range(size)]
+        for name in self.text:
+            front = f"{name}=" if len(self.text) > 1 else ""
+            for row, text in zip(rows, chunk[name].tolist(), strict=True):
+                if text is not None:
+                    row += [front + word for word in _WORD.findall(str(text).lower())]
+        for name in self.category:
+            for row, value in zip(rows, chunk[name].tolist(), strict=True):
+                if value is not None and value == value:
+                    row.append(f"{name}={value}")
+        return rows
+
+
+def choose_columns(
+    source: TableSource,
+    *,
+    label: str | None,
+    weight: str | None,
+    text: Sequence[str],
+    category: Sequence[str],
+    drop: Sequence[str],
+    hash_bits: int,
+) -> Columns:
+    """Decide what each column of a table is for; columns of text must have been given a role."""
+    path = source.path
+    if label is None and "label" not in source.names:
+        raise ValueError(
+            f"label must name the column of labels of {path}, got none: --label COLUMN, one of "
+            f"{_list(source.names)}"
+        )
+    roles = {
+        "label": [label or "label"],
+        "weight": [] if weight is None else [weight],
+        "text": list(text),
+        "category": list(category),
+        "drop": list(drop),
+    }
+    used: dict[str, str] = {}
+    for role, names in roles.items():
+        for name in names:
+            if name not in source.names:
+                raise ValueError(
+                    f"{role} must name a column of {path}, got {name!r}; it has "
+                    f"{_list(source.names)}"
+                )
+            if name in used:
+                raise ValueError(f"{role} must not name the column of {used[name]}, got {name!r}")
+            used[name] = role
+    first = next(source.chunks(CHUNK_BYTES))
+    numbers = [name for name in source.names if name not in used]
+    for name in numbers:
+        _as_numbers(path, name, first[name])
+    columns = Columns(
+        roles["label"][0], tuple(numbers), tuple(text), tuple(category), hash_bits=hash_bits
+    )
+    if not columns.width:
+        raise ValueError(f"{path} must have a column besides the label to learn from, got none")
+    return columns
+
+
+def read_columns(
+    source: TableSource,
+    columns: Columns,
+    faults: Faults,
+    *,
+    weight: str | None = None,
+    need_label: bool = True,
+    hashed: bool = True,
+) -> Iterator[Batch]:
+    """Yield the rows of a table, chunk by chunk; ``done`` of a batch is the rows read so far.
+
+    Parameters
+    ----------
+    source : TableSource
+        The table.
+    columns : Columns
+        What its columns are for.
+    faults : Faults
+        Takes the broken rows.
+    weight : str, optional
+        Column of weights.
+    need_label : bool
+        Whether a row without a label is broken.
+    hashed : bool
+        Whether words and categories are wanted among the features.
+    """
+    path = source.path
+    wanted = [*columns.numbers, *columns.text, *columns.category]
+    wanted += [columns.label] if need_label else []
+    wanted += [] if weight is None else [weight]
+    lacking = [name for name in wanted if name not in source.names]
+    if lacking:
+        raise ValueError(
+            f"{path} must have the columns that the model was trained on, got no "
+            f"{_list(lacking)}; it has {_list(source.names)}"
+        )
+    done = 0
+    for chunk in source.chunks(CHUNK_BYTES):
+        batch = _batch(path, columns, chunk, done, weight, need_label, hashed, faults)
+        done = batch.done
+        yield batch
+
+
+def _batch(
+    path: Path,
+    columns: Columns,
+    chunk: dict[str, NDArray[Any]],
+    start: int,
+    weight: str | None,
+    need_label: bool,
+    hashed: bool,
+    faults: Faults,
+) -> Batch:
+    size = len(next(iter(chunk.values())))
+    keep = np.ones(size, dtype=bool)
+    found: list[tuple[int, str, str]] = []
+
+    def fault(bad: NDArray[np.bool_], rule: str, values: NDArray[Any]) -> None:
+        for row in np.flatnonzero(bad & keep).tolist():
+            word = "none" if values[row] is None else str(values[row])
+            found.append((start + row + 1, rule, word))
+        keep[bad] = False
+
+    numbers = np.empty((size, len(columns.numbers)))
+    for j, name in enumerate(columns.numbers):
+        numbers[:, j] = column = _as_numbers(path, name, chunk[name])
+        fault(~np.isfinite(column), f"must have a finite number in column {name!r}", column)
+    weights = None if weight is None else _as_numbers(path, weight, chunk[weight], aside=True)
+    if weights is not None and weight is not None:
+        fine = np.isfinite(weights) & (weights >= 0)
+        fault(~fine, f"must have a weight from 0 on in column {weight!r}", weights)
+    if columns.label in chunk:
+        codes, names, gaps = _label_codes(chunk[columns.label])
+        if need_label:
+            fault(gaps, f"must have a label in column {columns.label!r}", chunk[columns.label])
+    else:
+        codes, names = np.full(size, -1, dtype=np.intp), []
+    X: Any = numbers
+    if columns.is_hashed and hashed:
+        from scipy.sparse import csr_matrix, hstack
+
+        X = hash_features(columns.tokens(chunk), 2**columns.hash_bits)
+        if columns.numbers:
+            X = hstack([csr_matrix(numbers), X], format="csr")
+    order = np.arange(start + 1, start + size + 1)
+    batch = Batch(path, X, codes, names, weights, order, "row", start + size)
+    if found:
+        faults.add(path, "row", sorted(found))
+        batch = batch.rows(keep)
+    return batch
+
+
+def _as_numbers(
+    path: Path, name: str, column: NDArray[Any], *, aside: bool = False
+) -> NDArray[np.float64]:
+    """Give a column as numbers, NaN where a value is missing, or say how to use its text."""
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    for value in column.tolist():
+        if isinstance(value, str):
+            remedy = f"--text {name} for its words, --category {name}, or --drop {name}"
+            raise ValueError(
+                f"column {name!r} of {path} must hold numbers, got the text {value[:40]!r}"
+                + ("" if aside else f": {remedy}")
+            )
+    return np.array([np.nan if v is None else float(v) for v in column.tolist()])
+
+
+def _label_codes(column: NDArray[Any]) -> tuple[NDArray[np.intp], list[str], NDArray[np.bool_]]:
+    """Give labels as places among the distinct ones, and where there is none."""
+    if column.dtype.kind == "f":
+        gaps = ~np.isfinite(column)
+    else:
+        gaps = np.array([value is None for value in column.tolist()], dtype=bool)
+    codes = np.full(len(column), -1, dtype=np.intp)
+    kept = column[~gaps]
+    texts = kept.astype(str) if kept.dtype.kind == "O" else kept
+    distinct, places = np.unique(texts, return_inverse=True)
+    codes[~gaps] = places
+    return codes, [str(value) for value in distinct.tolist()], gaps
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
