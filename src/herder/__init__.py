@@ -38,12 +38,22 @@ if TYPE_CHECKING:
     from herder.kernel.thinning import thin
     from herder.metrics import count_distribution, kl_divergence, total_variation
     from herder.models.moments import Moments
+    from herder.online.aggressive import PassiveAggressive
+    from herder.online.confidence import ConfidenceWeighted
+    from herder.online.gaussian import AROW, NHERD, SecondOrderPerceptron
+    from herder.online.hashing import hash_features
+    from herder.online.merging import merge
+    from herder.online.perceptron import Perceptron
+    from herder.online.voted import VotedPerceptron
 
     __version__: str
 
 __all__ = [
+    "AROW",
+    "NHERD",
     "Bounds",
     "Chunks",
+    "ConfidenceWeighted",
     "ContrastiveSystem",
     "DensityHerding",
     "Energy",
@@ -66,24 +76,30 @@ __all__ = [
     "MomentHerding",
     "Moments",
     "NeuronSystem",
+    "PassiveAggressive",
+    "Perceptron",
     "Position",
     "RandomFeatures",
     "RunningAverage",
+    "SecondOrderPerceptron",
     "Stein",
     "Step",
     "Subsample",
     "Thinning",
+    "VotedPerceptron",
     "count_bounds",
     "count_distribution",
     "count_estimate",
     "estimate",
     "expectation_bounds",
+    "hash_features",
     "herd",
     "herd_density",
     "kernel_herd",
     "kernel_mean",
     "kl_divergence",
     "median_bandwidth",
+    "merge",
     "mmd",
     "moment_herd",
     "thin",
@@ -91,8 +107,10 @@ __all__ = [
 ]
 
 _HOME = {
+    "AROW": "herder.online.gaussian",
     "Bounds": "herder.fields.bounds",
     "Chunks": "herder.kernel.approximate",
+    "ConfidenceWeighted": "herder.online.confidence",
     "ContrastiveSystem": "herder.core.contrastive",
     "DensityHerding": "herder.kernel.density",
     "Energy": "herder.kernel.functions",
@@ -114,25 +132,32 @@ _HOME = {
     "MomentHerder": "herder.fields.moment",
     "MomentHerding": "herder.fields.moment",
     "Moments": "herder.models.moments",
+    "NHERD": "herder.online.gaussian",
     "NeuronSystem": "herder.core.enumerated",
+    "PassiveAggressive": "herder.online.aggressive",
+    "Perceptron": "herder.online.perceptron",
     "Position": "herder.fields.live",
     "RandomFeatures": "herder.kernel.approximate",
     "RunningAverage": "herder.core.averages",
+    "SecondOrderPerceptron": "herder.online.gaussian",
     "Stein": "herder.kernel.functions",
     "Step": "herder.core.dynamics",
     "Subsample": "herder.kernel.approximate",
     "Thinning": "herder.kernel.result",
+    "VotedPerceptron": "herder.online.voted",
     "count_bounds": "herder.fields.bounds",
     "count_distribution": "herder.metrics",
     "count_estimate": "herder.fields.uncertainty",
     "estimate": "herder.fields.uncertainty",
     "expectation_bounds": "herder.fields.bounds",
+    "hash_features": "herder.online.hashing",
     "herd": "herder.core.dynamics",
     "herd_density": "herder.kernel.density",
     "kernel_herd": "herder.kernel.herding",
     "kernel_mean": "herder.kernel.mmd",
     "kl_divergence": "herder.metrics",
     "median_bandwidth": "herder.kernel.bandwidth",
+    "merge": "herder.online.merging",
     "mmd": "herder.kernel.mmd",
     "moment_herd": "herder.fields.moment",
     "thin": "herder.kernel.thinning",

@@ -7,7 +7,17 @@ from typing import Any, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_fitted", "fit_points", "non_negative_int", "one_of", "positive_int"]
+__all__ = [
+    "check_fitted",
+    "fit_points",
+    "fit_rows",
+    "non_negative_int",
+    "one_of",
+    "positive_int",
+    "positive_number",
+    "row_weights",
+    "share",
+]
 
 T = TypeVar("T")
 
@@ -31,6 +41,57 @@ def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[A
     return check(estimator, X, dtype=[np.float64, np.float32], reset=reset)
 
 
+def fit_rows(estimator: object, X: object, *, reset: bool = True) -> Any:
+    """Return ``X`` as `fit_points` does, or as CSR if it is sparse."""
+    from sklearn.utils import validation
+
+    check: Any = validation.validate_data
+    return check(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        accept_large_sparse=True,
+        reset=reset,
+    )
+
+
+def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
+    """Return ``weight`` as one non-negative number a row, 1 if it is None."""
+    if weight is None:
+        return np.ones(n_rows)
+    try:
+        values = np.asarray(weight, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, got {type(weight).__name__}") from None
+    if values.ndim == 0:
+        values = np.full(n_rows, float(values))
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one number for each of {n_rows} rows, got {values.shape}"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"{name} must be finite and not negative, got {values.min()}")
+    return values
+
+
+def positive_number(value: object, name: str) -> float:
+    """Return ``value`` as a finite float above 0."""
+    number = _real(value, name, "a positive number")
+    if not 0 < number < np.inf:
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return number
+
+
+def share(value: object, name: str) -> float:
+    """Return ``value`` as a float from 0 to below 1."""
+    number = _real(value, name, "a number from 0 to below 1")
+    if not 0 <= number < 1:
+        raise ValueError(f"{name} must be a number from 0 to below 1, got {value!r}")
+    return number
+
+
 def positive_int(value: SupportsIndex, name: str) -> int:
     """Return ``value`` as an int of at least 1; NumPy integers count, booleans do not."""
     return _int_from(1, "a positive integer", value, name)
@@ -47,6 +108,12 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name} must be one of {options}, got {value!r}")
     return value
+
+
+def _real(value: Any, name: str, kind: str) -> float:
+    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be {kind}, got {value!r}")
+    return float(value)
 
 
 def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:

@@ -1,0 +1,25 @@
+"""Online learners of linear classifiers: Gaussian herding and its family.
+
+What they share is not the herding loop but its temper: each row moves the weights just so far,
+and with a covariance over the weights the steps shrink where evidence has come in.
+"""
+
+from herder.online.aggressive import PassiveAggressive
+from herder.online.confidence import ConfidenceWeighted
+from herder.online.gaussian import AROW, NHERD, SecondOrderPerceptron
+from herder.online.hashing import hash_features
+from herder.online.merging import merge
+from herder.online.perceptron import Perceptron
+from herder.online.voted import VotedPerceptron
+
+__all__ = [
+    "AROW",
+    "NHERD",
+    "ConfidenceWeighted",
+    "PassiveAggressive",
+    "Perceptron",
+    "SecondOrderPerceptron",
+    "VotedPerceptron",
+    "hash_features",
+    "merge",
+]

@@ -6,7 +6,7 @@ the two apart. With a bias the last of the D features is the constant 1.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Turns(NamedTuple):
     """Which rows are learnt, in what order, and as what."""
 
     order: NDArray[np.intp]  # (n_turns,) rows
-    labels: NDArray[np.generic]  # (n_rows,) +1.0 or -1.0; or the class as intp
+    labels: NDArray[Any]  # (n_rows,) +1.0 or -1.0; or the class as intp
     rates: NDArray[np.float64]  # (n_rows,)
 
 
@@ -58,7 +58,7 @@ def step(rule: Rule, margin: float, variance: float, rate: float) -> tuple[float
     m, v = margin, variance
     if not (rate > 0.0):
         return 0.0, 0.0
-    if algorithm == NHERD or algorithm == AROW or algorithm == SECOND:
+    if NHERD <= algorithm <= SECOND:
         if m > (0.0 if algorithm == SECOND else 1.0):
             return 0.0, 0.0
         gain = min(rate * (2.0 + rate * v), HUGE) if algorithm == NHERD else rate
@@ -87,10 +87,7 @@ def _variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
         return 0.0, 0.0
     q = 1.0 + 2.0 * phi * m
     root = math.sqrt((1.0 - 2.0 * phi * m) ** 2 + 8.0 * phi * phi * v)
-    if q > 0.0:
-        alpha = 2.0 * (phi * v - m) / (v * (q + root))
-    else:
-        alpha = (root - q) / (4.0 * phi * v)
+    alpha = 2.0 * (phi * v - m) / (v * (q + root)) if q > 0.0 else (root - q) / (4.0 * phi * v)
     alpha = min(alpha, HUGE)
     return alpha, min(2.0 * alpha * phi, HUGE)
 
@@ -122,7 +119,7 @@ def _deviation_step(rule: Rule, m: float, v: float, rate: float) -> tuple[float,
 def _narrowed(form: int, s: float, x: float, v: float, gain: float, rate: float) -> float:
     """Give the variance of a feature after the row."""
     spread = s * x * x
-    if form == PROJECT or form == RIDGE:
+    if form in (PROJECT, RIDGE):
         s /= 1.0 + gain * spread
     elif form == EXACT:
         q = 1.0 + rate * spread
@@ -240,12 +237,12 @@ def learn_csr(
     last = table.shape[0] - 1
     updates, left_out = 0, 0
     for t in range(order.shape[0]):
-        i = order[t]
+        i = int(order[t])
         start, stop = indptr[i], indptr[i + 1]
         if ages.size:
             for k in range(start, stop):
                 j = indices[k]
-                table[j, 1] = _relaxed(table[j, 1], keep, t + 1 - ages[j])
+                table[j, 1] = _relaxed(table[j, 1], keep, t + 1 - int(ages[j]))
                 ages[j] = t + 1
             if bias:
                 table[last, 1] = _relaxed(table[last, 1], keep, 1)
@@ -355,9 +352,10 @@ def learn_dense(
     """Learn dense rows in turn, as `learn_csr`."""
     order, labels, rates, drift = turns.order, turns.labels, turns.rates, past.drift
     form, forget = rule.form, rule.forget
+    one = np.ones(1, rows.dtype)
     updates, left_out = 0, 0
     for t in range(order.shape[0]):
-        i = order[t]
+        i = int(order[t])
         row = rows[i]
         if forget > 0.0:
             for j in range(variance.shape[0]):
@@ -380,7 +378,7 @@ def learn_dense(
             _note_drift(drift, mean, variance, row, past.seen + t, alpha, gain, form, bias)
         _move_dense(mean, variance, row, alpha, gain, v, rate, form)
         if bias:
-            _move_dense(mean[-1:], variance[-1:], np.ones(1, row.dtype), alpha, gain, v, rate, form)
+            _move_dense(mean[-1:], variance[-1:], one, alpha, gain, v, rate, form)
     return updates, left_out
 
 
@@ -416,13 +414,13 @@ def learn_classes_csr(
     totals = np.empty(n_classes)
     updates, left_out = 0, 0
     for t in range(order.shape[0]):
-        i = order[t]
+        i = int(order[t])
         start, stop = indptr[i], indptr[i + 1]
         if ages.size:
             for k in range(start, stop + bias):
                 j = indices[k] if k < stop else last
                 for c in range(n_classes):
-                    table[j, c, 1] = _relaxed(table[j, c, 1], keep, t + 1 - ages[j])
+                    table[j, c, 1] = _relaxed(table[j, c, 1], keep, t + 1 - int(ages[j]))
                 ages[j] = t + 1
         for c in range(n_classes):
             totals[c] = table[last, c, 0] if bias else 0.0
@@ -479,7 +477,7 @@ def learn_classes_dense(
     one = np.ones(1, rows.dtype)
     updates, left_out = 0, 0
     for t in range(order.shape[0]):
-        i = order[t]
+        i = int(order[t])
         row = rows[i]
         if forget > 0.0:
             for c in range(n_classes):
@@ -561,7 +559,7 @@ def learn_full(
     totals = np.empty(n_classes)
     updates, left_out = 0, 0
     for t in range(order.shape[0]):
-        i = order[t]
+        i = int(order[t])
         for j in range(rows.shape[1]):
             x[j] = rows[i, j]
         if rule.forget > 0.0:

@@ -1,0 +1,339 @@
+"""What all online classifiers share: rows in, passes over them, labels out.
+
+A subclass says which `Rule` it is; this file checks input, keeps the list of classes, takes turns
+and stops. Sample and class weights scale C (phi for the hard confidence-weighted forms, the step
+for perceptrons), so that a weight of 2 is not the same as a row given twice.
+"""
+
+import copy
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from herder._validation import (
+    check_fitted,
+    fit_rows,
+    one_of,
+    positive_int,
+    row_weights,
+    share,
+)
+from herder.online.rules import Rule
+from herder.online.weights import DiagonalWeights, FullWeights, Lesson, Passed, Rows
+
+__all__ = ["OnlineClassifier", "RandomState"]
+
+#: What ``random_state`` may be.
+RandomState: TypeAlias = int | np.random.Generator | None
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the online classifiers: see `NHERD` for the parameters."""
+
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = 0,
+        average: bool = False,
+        class_weight: str | Mapping[Any, float] | None = None,
+        multi_class: str = "max-margin",
+        new_classes: str = "error",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.average = average
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.new_classes = new_classes
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from all rows, in up to ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Scales C for each row; a row of weight 0 changes nothing.
+        """
+        rule = self._checked_rule()
+        rows = fit_rows(self, X)
+        labels = _as_labels(y, rows.shape[0])
+        classes, places = _distinct(labels)
+        if len(classes) < 2 and self.new_classes == "error":
+            raise ValueError(
+                f"y must have at least two classes, got one class, {classes.tolist()[0]!r}; give "
+                "new_classes='add' if the others come later"
+            )
+        rates = self._rates(places, classes, sample_weight)
+        if not rates.any():
+            raise ValueError("sample_weight must have a number above zero, got zeros only")
+        weights = self._new_weights(rows.shape[1], len(classes))
+        teach, test = self._split(rows.shape[0])
+        self.classes_ = classes
+        self._start(weights)
+        self._run(Lesson(rows, places, rates, teach), test, rule)
+        return self
+
+    def _run(self, lesson: Lesson, test: NDArray[np.intp], rule: Rule) -> None:
+        """Make passes until there is nothing left to learn."""
+        max_iter = positive_int(self.max_iter, "max_iter")
+        patience = positive_int(self.n_iter_no_change, "n_iter_no_change")
+        rng = np.random.default_rng(self.random_state)
+        best, waited = (-1.0, self._weights), 0
+        for n_iter in range(1, max_iter + 1):
+            order = rng.permutation(lesson.order) if self.shuffle else lesson.order
+            done = self._learn(Lesson(lesson.rows, lesson.labels, lesson.rates, order), rule)
+            if n_iter == 1:
+                self._wrong, self._tested = done.n_wrong, len(order)
+            self.n_iter_ = n_iter
+            if done.n_updates == 0:
+                break
+            if test.size:
+                found = self._predict_places(lesson.rows[test]) == lesson.labels[test]
+                accuracy = float(np.mean(found))
+                waited += 1
+                if accuracy > best[0]:
+                    best, waited = (accuracy, copy.deepcopy(self._weights)), 0
+                if waited >= patience:
+                    break
+        if test.size:
+            self._weights = best[1]
+        self.n_seen_ = len(lesson.order) * self.n_iter_
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn rows in the order given, once.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like, optional
+            All classes there will be; needed at the first call unless ``new_classes="add"``.
+        """
+        rule = self._checked_rule()
+        first = not hasattr(self, "_weights")
+        rows = fit_rows(self, X, reset=first)
+        labels = _as_labels(y, rows.shape[0])
+        if first:
+            self._open(rows.shape[1], labels, classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, "
+                f"got {np.asarray(classes).tolist()}"
+            )
+        places = self._places(labels)
+        rates = self._rates(places, self.classes_, sample_weight, whole=False)
+        done = self._learn(Lesson(rows, places, rates, np.arange(rows.shape[0])), rule)
+        self._wrong += done.n_wrong
+        self._tested += rows.shape[0]
+        self.n_seen_ += rows.shape[0]
+        self.n_iter_ = 1
+        return self
+
+    def _open(self, n_features: int, labels: NDArray[Any], classes: ArrayLike | None) -> None:
+        """Begin a model at the first batch."""
+        if classes is None and self.new_classes == "error":
+            raise ValueError(
+                "classes must be given at the first call of partial_fit, or new_classes='add' "
+                "when the estimator is made"
+            )
+        self.classes_ = _distinct(labels if classes is None else np.asarray(classes))[0]
+        if len(self.classes_) < 2 and self.new_classes == "error":
+            raise ValueError(
+                f"classes must have at least two classes, got {self.classes_.tolist()}"
+            )
+        self._start(self._new_weights(n_features, len(self.classes_)))
+        self._wrong, self._tested, self.n_seen_ = 0, 0, 0
+
+    def _start(self, weights: Any) -> None:
+        self._weights = weights
+        self.n_updates_ = 0
+
+    def _learn(self, lesson: Lesson, rule: Rule) -> Passed:
+        done: Passed = self._weights.learn(lesson, rule)
+        self.n_updates_ += done.n_updates
+        if done.n_left_out:
+            warnings.warn(
+                f"{done.n_left_out} of {len(lesson.order)} rows were left out: their squared "
+                "length is beyond what a float can hold; scale X",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        return done
+
+    def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
+        """Find labels in the list of classes, which grows if that is wanted."""
+        known = self.classes_
+        places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+        strange = known[places] != labels
+        if not strange.any():
+            return places
+        if self.new_classes == "error":
+            raise ValueError(
+                f"y must hold only the classes {known.tolist()}, got "
+                f"{labels[strange][0]!r} too; give new_classes='add' to let classes come later"
+            )
+        self.classes_ = np.union1d(known, labels)
+        self._weights = self._weights.spread(
+            np.searchsorted(self.classes_, known), len(self.classes_)
+        )
+        return np.searchsorted(self.classes_, labels)
+
+    @property
+    def progressive_error_(self) -> float:
+        """Share of rows predicted wrongly before they were learnt."""
+        check_fitted(self, "classes_")
+        return self._wrong / self._tested if self._tested else float("nan")
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Mean weights, (1, n_features) for two classes, else (n_classes, n_features)."""
+        check_fitted(self, "classes_")
+        return self._weights.means[: self.n_features_in_].T.copy()
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Mean weights of the constant feature, (1,) or (n_classes,)."""
+        check_fitted(self, "classes_")
+        means = self._weights.means
+        return means[-1].copy() if self.fit_intercept else np.zeros(means.shape[1])
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the scores of rows: positive for the second of two classes, or one a class."""
+        check_fitted(self, "classes_")
+        scores = self._weights.scores(fit_rows(self, X, reset=False))
+        if len(self.classes_) == 2:
+            return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+        return scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Give the classes of rows."""
+        check_fitted(self, "classes_")
+        return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]
+
+    def _predict_places(self, rows: Rows) -> NDArray[np.intp]:
+        scores = self._weights.scores(rows)
+        if scores.shape[1] == 1 and len(self.classes_) == 2:
+            return (scores[:, 0] > 0).astype(np.intp)
+        return scores.argmax(axis=1)
+
+    def _rule(self) -> Rule:
+        """Give the rule; subclasses check their own parameters here."""
+        raise NotImplementedError
+
+    def _rate(self) -> float:
+        """Give the rate of a row of weight 1."""
+        return 1.0
+
+    def _checked_rule(self) -> Rule:
+        one_of(self.multi_class, "multi_class", ("max-margin", "one-vs-rest"))
+        one_of(self.new_classes, "new_classes", ("error", "add"))
+        return self._rule()
+
+    def _new_weights(self, n_features: int, n_classes: int) -> Any:
+        few = n_classes == 2 and self.new_classes == "error"
+        kind = FullWeights if self._rule().is_full else DiagonalWeights
+        return kind(
+            n_features,
+            1 if few else n_classes,
+            bias=bool(self.fit_intercept),
+            together=not few and self.multi_class == "max-margin",
+            average=bool(self.average),
+        )
+
+    def _split(self, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Hold rows back for early stopping, the same ones at each call."""
+        rows = np.arange(n_rows)
+        if not self.early_stopping:
+            return rows, rows[:0]
+        n_test = int(share(self.validation_fraction, "validation_fraction") * n_rows)
+        if not 0 < n_test < n_rows:
+            raise ValueError(
+                f"validation_fraction must leave rows on both sides, got "
+                f"{self.validation_fraction!r} of {n_rows} rows"
+            )
+        mixed = np.random.default_rng(self.random_state).permutation(n_rows)
+        return np.sort(mixed[n_test:]), np.sort(mixed[:n_test])
+
+    def _rates(
+        self,
+        places: NDArray[np.intp],
+        classes: NDArray[Any],
+        sample_weight: object,
+        *,
+        whole: bool = True,
+    ) -> NDArray[np.float64]:
+        """Give C times the weight of each row."""
+        rates = row_weights(sample_weight, len(places)) * self._rate()
+        if self.class_weight is None:
+            return rates
+        if isinstance(self.class_weight, str):
+            one_of(self.class_weight, "class_weight", ("balanced",))
+            if not whole:
+                raise ValueError(
+                    "class_weight must be numbers for partial_fit, which does not see all rows; "
+                    "got 'balanced'"
+                )
+            counts = np.bincount(places, minlength=len(classes))
+            return rates * (len(places) / (len(classes) * np.maximum(counts, 1)))[places]
+        given = dict(self.class_weight)
+        factors = [given.pop(label, 1.0) for label in classes.tolist()]
+        if given and whole:
+            raise ValueError(
+                f"class_weight must name classes among {classes.tolist()}, "
+                f"got {next(iter(given))!r}"
+            )
+        return rates * row_weights(factors, len(classes), "class_weight")[places]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _as_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+    from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None: y must hold the "
+            "class of each row"
+        )
+    labels = np.asarray(column_or_1d(y, warn=True))
+    check_consistent_length(labels, np.empty(n_rows))
+    return labels
+
+
+def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the classes in order, and the place of each label among them."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    check_classification_targets(labels)
+    return np.unique(labels, return_inverse=True)

@@ -1,0 +1,112 @@
+r"""One model out of several that were trained on parts of the data.
+
+Each part starts from the same prior, so a product of their Gaussians counts it once too often for
+every part but one. With precisions :math:`P_k = \Sigma_k^{-1}` and the prior :math:`I`,
+
+.. math:: P = \sum_k P_k - (K - 1) I, \qquad \mu = P^{-1} \sum_k P_k \mu_k.
+
+What comes out is not what one learner would have learnt from all rows in turn (each part met its
+rows with a wider covariance), but it is exact in what it adds up: the evidence of the parts.
+"""
+
+import copy
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import check_fitted
+from herder.online.gaussian import GaussianClassifier
+from herder.online.rules import VARIANCE_FLOOR
+from herder.online.weights import DiagonalWeights, FullWeights
+
+__all__ = ["merge"]
+
+G = TypeVar("G", bound=GaussianClassifier)
+
+
+def merge(models: Iterable[G]) -> G:
+    """Merge fitted Gaussian classifiers of one kind into one, which can go on learning.
+
+    Parameters
+    ----------
+    models : iterable of NHERD, AROW, ConfidenceWeighted or SecondOrderPerceptron
+        Fitted on parts of the data, with the same features, classes and parameters.
+
+    Returns
+    -------
+    model
+        A new model of the same kind; ``n_seen_`` and ``n_updates_`` are the sums.
+
+    Examples
+    --------
+    >>> from herder import NHERD, merge
+    >>> part = NHERD().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    >>> both = merge([part, part])
+    >>> bool((both.covariance_ < part.covariance_).all())
+    True
+    """
+    parts = list(models)
+    if not parts:
+        raise ValueError("models must hold at least one fitted model, got none")
+    for part in parts:
+        _check(part, parts[0])
+    merged = copy.deepcopy(parts[0])
+    weights = [part._weights for part in parts]
+    if isinstance(merged._weights, DiagonalWeights):
+        _merge_diagonal(merged._weights, weights)
+    else:
+        _merge_full(merged._weights, weights)
+    merged.n_seen_ = sum(part.n_seen_ for part in parts)
+    merged.n_updates_ = sum(part.n_updates_ for part in parts)
+    merged._wrong = sum(part._wrong for part in parts)
+    merged._tested = sum(part._tested for part in parts)
+    merged._weights.seen = sum(part.seen for part in weights)
+    return merged
+
+
+def _check(part: GaussianClassifier, first: GaussianClassifier) -> None:
+    if not isinstance(part, GaussianClassifier):
+        raise TypeError(
+            f"models must be Gaussian classifiers (NHERD, AROW, ConfidenceWeighted, "
+            f"SecondOrderPerceptron), which know how sure they are, got {type(part).__name__}"
+        )
+    check_fitted(part, "classes_")
+    facts = (
+        ("kind", type(first).__name__, type(part).__name__),
+        ("classes", first.classes_.tolist(), part.classes_.tolist()),
+        ("number of features", first.n_features_in_, part.n_features_in_),
+        ("shape of weights", first._weights.means.shape, part._weights.means.shape),
+        ("covariance", first.covariance, part.covariance),
+        ("way with classes", first.multi_class, part.multi_class),
+    )
+    for name, wanted, given in facts:
+        if wanted != given:
+            raise ValueError(f"models must be of one {name}, got {wanted} and {given}")
+    if not isinstance(part._weights, DiagonalWeights | FullWeights):
+        raise ValueError("models must not have a kernel: their feature spaces differ")
+
+
+def _merge_diagonal(into: DiagonalWeights, parts: list[DiagonalWeights]) -> None:
+    precisions = [1.0 / part.table[:, :, 1] for part in parts]
+    total = sum(precisions) - (len(parts) - 1)
+    pairs = zip(precisions, parts, strict=True)
+    means = sum(precision * part.means for precision, part in pairs) / total
+    into.table[:, :, 0] = means
+    into.table[:, :, 1] = np.maximum(1.0 / total, VARIANCE_FLOOR)
+    into.drift = None if into.drift is None else np.zeros_like(into.drift)
+
+
+def _merge_full(into: FullWeights, parts: list[FullWeights]) -> None:
+    groups, side = into.matrices.shape[:2]
+    for g in range(groups):
+        precisions = [np.linalg.inv(part.matrices[g]) for part in parts]
+        total: NDArray[Any] = sum(precisions) - (len(parts) - 1) * np.eye(side)
+        pull = np.zeros(side)
+        for precision, part in zip(precisions, parts, strict=True):
+            pull += precision @ part.means.T.reshape(groups, -1)[g]
+        into.means_.reshape(groups, -1)[g] = np.linalg.solve(total, pull)
+        inverse = np.linalg.inv(total)
+        into.matrices[g] = (inverse + inverse.T) / 2
+    into.drift = None if into.drift is None else np.zeros_like(into.drift)

@@ -1,0 +1,380 @@
+"""The Gaussian over weight vectors: its arrays, how it learns rows, what it says of them.
+
+A model has one *block* of weights for two classes (positive for the second), or one for each of
+K classes. Blocks learn *together*, by the difference between the score of the right class and
+that of the best other one, or *apart*, each telling its class from all others.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from herder.online.rules import Rule
+
+__all__ = ["DiagonalWeights", "FullWeights", "Lesson", "Passed", "Rows", "Weights"]
+
+#: Rows of a table: dense, or scipy's CSR in either of its two classes.
+Rows: TypeAlias = Any
+
+#: Entries of work in one compiled call, a tenth of a second or so: Ctrl-C is heard in between.
+BREATH = 50_000_000
+
+#: A whole covariance larger than this many bytes is refused.
+LARGEST_MATRIX = 4 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Rows to learn: their classes and rates, and the order of turns."""
+
+    rows: Rows  # (n, d)
+    labels: NDArray[np.intp]  # (n,) places in the list of classes
+    rates: NDArray[np.float64]  # (n,)
+    order: NDArray[np.intp]  # (n_turns,)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a pass did."""
+
+    n_updates: int
+    n_wrong: int  # rows predicted wrongly before they were learnt
+    n_left_out: int  # rows whose squared length overflows
+
+
+class Weights(Protocol):
+    """What an estimator asks of its weights."""
+
+    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+        """Learn rows in turn."""
+        ...
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Give mu.x for every row and block, (n, B)."""
+        ...
+
+    def variances(self, rows: Rows) -> NDArray[np.float64]:
+        """Give x'Sx for every row and block, (n, B)."""
+        ...
+
+
+class DiagonalWeights:
+    """Means and variances of independent weights; first-order learners leave the variances at 1.
+
+    Parameters
+    ----------
+    n_features, n_blocks : int
+        Features without the bias, and blocks.
+    bias : bool
+        Whether a constant feature comes last.
+    together : bool
+        Whether the blocks learn together.
+    average : bool
+        Whether the mean over time is kept.
+    """
+
+    def __init__(
+        self, n_features: int, n_blocks: int, *, bias: bool, together: bool, average: bool = False
+    ) -> None:
+        size = n_features + bias
+        self.bias, self.together = bias, together
+        self.table = _prior_table(size, n_blocks)
+        self.drift = np.zeros((size, n_blocks)) if average else None
+        self.seen = 0
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.table.shape[1]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Means, averaged over the rows seen if that is wanted, (D, B)."""
+        means = self.table[:, :, 0]
+        return means if self.drift is None or not self.seen else means - self.drift / self.seen
+
+    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+        """Learn rows in turn."""
+        rows = lesson.rows
+        entries = rows.nnz if sparse.issparse(rows) else rows.size
+        stride = max(1, BREATH * max(1, rows.shape[0]) // max(1, entries * self.n_blocks))
+        passes = []
+        for low in range(0, len(lesson.order), stride):
+            order = lesson.order[low : low + stride]
+            if self.together:
+                passes.append(self._learn_together(lesson, order, rule))
+            else:
+                passes.append(self.learn_apart(lesson, order, rule)[0])
+            self.seen += len(order)
+        return _summed(passes)
+
+    def learn_apart(
+        self, lesson: Lesson, order: NDArray[np.intp], rule: Rule
+    ) -> tuple[Passed, NDArray[np.float64]]:
+        """Learn every block in turn; give also the scores (B, n) of rows before they were."""
+        from herder.online import _passes_jit as _jit
+
+        n_blocks = self.n_blocks
+        scores = np.empty((n_blocks, lesson.rows.shape[0]))
+        updates, left_out = 0, 0
+        for b in range(n_blocks):
+            targets = np.where(lesson.labels == (b if n_blocks > 1 else 1), 1.0, -1.0)
+            turns = _jit.Turns(order, targets, lesson.rates)
+            table = np.ascontiguousarray(self.table[:, b])
+            drift = _column(self.drift, b)
+            past = _jit.Past(self.seen, drift, self._ages(lesson, rule))
+            if sparse.issparse(lesson.rows):
+                rows = _jit.Sparse(lesson.rows.indptr, lesson.rows.indices, lesson.rows.data)
+                done = _jit.learn_csr(rows, turns, table, scores[b], past, rule, self.bias)
+                _relax(table, past.ages, len(order), rule)
+            else:
+                mean, variance = table[:, 0].copy(), table[:, 1].copy()
+                done = _jit.learn_dense(
+                    lesson.rows, turns, mean, variance, scores[b], past, rule, self.bias
+                )
+                table[:, 0], table[:, 1] = mean, variance
+            if not np.may_share_memory(table, self.table):
+                self.table[:, b] = table
+            if self.drift is not None:
+                self.drift[:, b] = drift
+            updates += done[0]
+            left_out = max(left_out, done[1])
+        picks = (scores[0] > 0).astype(np.intp) if n_blocks == 1 else scores.argmax(axis=0)
+        return Passed(updates, _count_wrong(picks, lesson.labels, order), left_out), scores
+
+    def _learn_together(self, lesson: Lesson, order: NDArray[np.intp], rule: Rule) -> Passed:
+        from herder.online import _passes_jit as _jit
+
+        turns = _jit.Turns(order, lesson.labels, lesson.rates)
+        picks = np.empty(lesson.rows.shape[0], np.intp)
+        drift = np.empty((0, 0)) if self.drift is None else self.drift
+        ages = self._ages(lesson, rule)
+        if sparse.issparse(lesson.rows):
+            past = _jit.Past(self.seen, drift, ages)
+            rows = _jit.Sparse(lesson.rows.indptr, lesson.rows.indices, lesson.rows.data)
+            done = _jit.learn_classes_csr(rows, turns, self.table, picks, past, rule, self.bias)
+            _relax(self.table, ages, len(order), rule)
+        else:
+            means = np.ascontiguousarray(self.table[:, :, 0].T)
+            variances = np.ascontiguousarray(self.table[:, :, 1].T)
+            past = _jit.Past(self.seen, np.ascontiguousarray(drift.T), ages)
+            done = _jit.learn_classes_dense(
+                lesson.rows, turns, means, variances, picks, past, rule, self.bias
+            )
+            self.table[:, :, 0], self.table[:, :, 1] = means.T, variances.T
+            if self.drift is not None:
+                self.drift[:] = past.drift.T
+        return Passed(done[0], _count_wrong(picks, lesson.labels, order), done[1])
+
+    def _ages(self, lesson: Lesson, rule: Rule) -> NDArray[np.int64]:
+        wanted = rule.forget > 0.0 and sparse.issparse(lesson.rows)
+        return np.zeros(len(self.table) if wanted else 0, np.int64)
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Give mu.x for every row and block, (n, B)."""
+        return _applied(rows, self.means, bias=self.bias)
+
+    def variances(self, rows: Rows) -> NDArray[np.float64]:
+        """Give x'Sx for every row and block, (n, B)."""
+        return _applied(_squared(rows), self.table[:, :, 1], bias=self.bias)
+
+    def extended(self, n_features: int) -> "DiagonalWeights":
+        """Give a copy with more features, which are at the prior."""
+        old = len(self.table) - self.bias
+        new = DiagonalWeights(
+            n_features,
+            self.n_blocks,
+            bias=self.bias,
+            together=self.together,
+            average=self.drift is not None,
+        )
+        new.seen = self.seen
+        new.table[:old] = self.table[:old]
+        if self.bias:
+            new.table[-1] = self.table[-1]
+        if new.drift is not None and self.drift is not None:
+            new.drift[:old] = self.drift[:old]
+            if self.bias:
+                new.drift[-1] = self.drift[-1]
+        return new
+
+    def spread(self, places: NDArray[np.intp], n_blocks: int) -> "DiagonalWeights":
+        """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
+        size = len(self.table)
+        new = DiagonalWeights(
+            size - self.bias,
+            n_blocks,
+            bias=self.bias,
+            together=self.together,
+            average=self.drift is not None,
+        )
+        new.seen = self.seen
+        new.table[:, places] = self.table
+        if new.drift is not None and self.drift is not None:
+            new.drift[:, places] = self.drift
+        return new
+
+
+class FullWeights:
+    """Means and the whole covariance of the weights; parameters as for `DiagonalWeights`.
+
+    Blocks that learn together share one matrix, since their weights become correlated.
+    """
+
+    def __init__(
+        self, n_features: int, n_blocks: int, *, bias: bool, together: bool, average: bool = False
+    ) -> None:
+        size = n_features + bias
+        groups, side = (1, n_blocks * size) if together else (n_blocks, size)
+        if groups * side * side * 8 > LARGEST_MATRIX:
+            raise ValueError(
+                f"covariance must not be 'full' for {size} features and {n_blocks} blocks of "
+                f"weights: {groups * side * side * 8 / 2**30:.1f} GB; use 'project'"
+            )
+        self.bias, self.together = bias, together
+        self.means_ = np.zeros((n_blocks, size))
+        self.matrices = np.tile(np.eye(side), (groups, 1, 1))
+        self.drift = np.zeros((n_blocks, size)) if average else None
+        self.seen = 0
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.means_)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Means, averaged over the rows seen if that is wanted, (D, B)."""
+        means = self.means_.T
+        return means if self.drift is None or not self.seen else means - self.drift.T / self.seen
+
+    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+        """Learn rows in turn."""
+        from herder.online import _passes_jit as _jit
+
+        n_blocks, size = self.means_.shape
+        stride = max(1, BREATH // self.matrices.size)
+        passes = []
+        for low in range(0, len(lesson.order), stride):
+            turn = lesson.order[low : low + stride]
+            rows = lesson.rows[turn]
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+            own = np.arange(len(turn))
+            labels, rates = lesson.labels[turn], lesson.rates[turn]
+            answers = np.empty((len(self.matrices), len(turn)))
+            updates, left_out = 0, 0
+            for g, matrix in enumerate(self.matrices):
+                targets = labels.astype(np.float64)
+                if not self.together:
+                    targets = np.where(labels == (g if n_blocks > 1 else 1), 1.0, -1.0)
+                means = self.means_.reshape(len(self.matrices), -1)[g]
+                drift = np.empty(0)
+                if self.drift is not None:
+                    drift = self.drift.reshape(len(self.matrices), -1)[g]
+                done = _jit.learn_full(
+                    rows,
+                    _jit.Turns(own, targets, rates),
+                    means,
+                    matrix,
+                    answers[g],
+                    _jit.Past(self.seen, drift, np.empty(0, np.int64)),
+                    rule,
+                    len(means) // size,
+                )
+                updates += done[0]
+                left_out = max(left_out, done[1])
+            picks = answers[0] if self.together else answers.argmax(axis=0)
+            if n_blocks == 1:
+                picks = answers[0] > 0
+            passes.append(Passed(updates, int(np.sum(picks != labels)), left_out))
+            self.seen += len(turn)
+        return _summed(passes)
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Give mu.x for every row and block, (n, B)."""
+        return _applied(rows, self.means, bias=self.bias)
+
+    def variances(self, rows: Rows) -> NDArray[np.float64]:
+        """Give x'Sx for every row and block, (n, B)."""
+        dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
+        points = np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense
+        found = np.empty((len(points), self.n_blocks))
+        for b in range(self.n_blocks):
+            found[:, b] = np.einsum("ij,ij->i", points @ self.block(b), points)
+        return np.maximum(found, 0.0)
+
+    def block(self, b: int) -> NDArray[np.float64]:
+        """Give the covariance within a block, (D, D)."""
+        if not self.together:
+            return self.matrices[b]
+        size = self.means_.shape[1]
+        return self.matrices[0, b * size : (b + 1) * size, b * size : (b + 1) * size]
+
+    def spread(self, places: NDArray[np.intp], n_blocks: int) -> "FullWeights":
+        """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
+        size = self.means_.shape[1]
+        new = FullWeights(
+            size - self.bias,
+            n_blocks,
+            bias=self.bias,
+            together=self.together,
+            average=self.drift is not None,
+        )
+        new.seen = self.seen
+        new.means_[places] = self.means_
+        if new.drift is not None and self.drift is not None:
+            new.drift[places] = self.drift
+        if self.together:
+            flat = (places[:, None] * size + np.arange(size)).ravel()
+            new.matrices[0][np.ix_(flat, flat)] = self.matrices[0]
+        else:
+            new.matrices[places] = self.matrices
+        return new
+
+
+def _prior_table(size: int, n_blocks: int) -> NDArray[np.float64]:
+    # tile writes the table once, in large pages of memory
+    return np.tile(np.array([0.0, 1.0]), (size, n_blocks)).reshape(size, n_blocks, 2)
+
+
+def _column(drift: NDArray[np.float64] | None, b: int) -> NDArray[np.float64]:
+    return np.empty(0) if drift is None else np.ascontiguousarray(drift[:, b])
+
+
+def _relax(table: NDArray[np.float64], ages: NDArray[np.int64], turns: int, rule: Rule) -> None:
+    """Bring features that the last rows did not have up to date."""
+    if ages.size:
+        keep = (1.0 - rule.forget) ** (turns - ages)
+        shape = (-1,) + (1,) * (table.ndim - 2)
+        table[..., 1] = 1.0 + (table[..., 1] - 1.0) * keep.reshape(shape)
+
+
+def _count_wrong(
+    picks: NDArray[np.intp], labels: NDArray[np.intp], order: NDArray[np.intp]
+) -> int:
+    return int(np.count_nonzero(picks[order] != labels[order]))
+
+
+def _summed(passes: list[Passed]) -> Passed:
+    return Passed(
+        sum(part.n_updates for part in passes),
+        sum(part.n_wrong for part in passes),
+        sum(part.n_left_out for part in passes),
+    )
+
+
+def _applied(rows: Rows, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
+    """Give rows times weights (D, B), the last of which is the bias if there is one."""
+    width = rows.shape[1]
+    found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)
+    return found + weights[width] if bias else found
+
+
+def _squared(rows: Rows) -> Rows:
+    if not sparse.issparse(rows):
+        return np.square(rows, dtype=np.float64)
+    data = np.square(rows.data, dtype=np.float64)
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
