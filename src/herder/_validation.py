@@ -15,6 +15,7 @@ __all__ = [
     "one_of",
     "positive_int",
     "positive_number",
+    "require_finite",
     "row_weights",
     "share",
 ]
@@ -41,8 +42,11 @@ def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[A
     return check(estimator, X, dtype=[np.float64, np.float32], reset=reset)
 
 
-def fit_rows(estimator: object, X: object, *, reset: bool = True) -> Any:
-    """Return ``X`` as `fit_points` does, or as CSR if it is sparse."""
+def fit_rows(estimator: object, X: object, *, reset: bool = True, finite: bool = True) -> Any:
+    """Return ``X`` as `fit_points` does, or as CSR if it is sparse.
+
+    Without ``finite`` the caller sees to it that NaN and infinity are refused.
+    """
     from sklearn.utils import validation
 
     check: Any = validation.validate_data
@@ -53,8 +57,17 @@ def fit_rows(estimator: object, X: object, *, reset: bool = True) -> Any:
         dtype=[np.float64, np.float32],
         order="C",
         accept_large_sparse=True,
+        ensure_all_finite=finite,
         reset=reset,
     )
+
+
+def require_finite(estimator: object, rows: Any) -> None:
+    """Raise scikit-learn's ValueError if ``rows`` have NaN or infinity."""
+    from sklearn.utils.validation import assert_all_finite
+
+    data = rows.data if hasattr(rows, "indptr") else rows
+    assert_all_finite(data, estimator_name=type(estimator).__name__, input_name="X")
 
 
 def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._numba import jit, jit_fused, jit_relaxed
+from herder._numba import jit, jit_fused, jit_relaxed, prefetch
 from herder.online.rules import Rule
 
 # Places in rules.ALGORITHMS and rules.FORMS.
@@ -23,6 +23,8 @@ FLOOR = 1e-280
 HUGE = 1e300
 #: Standard scores are cut to this: their squares stay finite.
 FAR = 1e150
+#: A table of more features is beyond the near caches: the next row's are asked for in time.
+LARGE = 150_000
 #: Variances and squared lengths below this are none at all.
 TINY = 1e-300
 
@@ -185,9 +187,15 @@ def _move_csr(
     v: float,
     rate: float,
     form: int,
+    ahead: int,
+    end: int,
 ) -> None:
+    """Update the features of a row; meanwhile ask for those of entries ``ahead`` to ``end``."""
     if form == PROJECT:
         for k in range(start, stop):
+            if ahead < end:
+                prefetch(table, indices[ahead])
+                ahead += 1
             x, j = np.float64(data[k]), np.uintp(indices[k])
             s = table[j, 1]
             sx = s * x
@@ -235,10 +243,14 @@ def learn_csr(
     drift, ages = past.drift, past.ages
     form, keep = rule.form, 1.0 - rule.forget
     last = table.shape[0] - 1
+    is_large = table.shape[0] > LARGE
+    ahead, end = 0, 0
     updates, left_out = 0, 0
     for t in range(order.shape[0]):
         i = int(order[t])
         start, stop = indptr[i], indptr[i + 1]
+        if is_large and t + 1 < order.shape[0]:
+            ahead, end = int(indptr[order[t + 1]]), int(indptr[order[t + 1] + 1])
         if ages.size:
             for k in range(start, stop):
                 j = indices[k]
@@ -270,7 +282,7 @@ def learn_csr(
                 drift[last] += when * _shift(
                     form, table[last, 0], table[last, 1], 1.0, alpha, gain
                 )
-        _move_csr(table, indices, data, start, stop, alpha, gain, v, rate, form)
+        _move_csr(table, indices, data, start, stop, alpha, gain, v, rate, form, ahead, end)
         if bias:
             _move_feature(table[last], 1.0, alpha, gain, v, rate, form)
     return updates, left_out

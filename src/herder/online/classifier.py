@@ -19,6 +19,7 @@ from herder._validation import (
     fit_rows,
     one_of,
     positive_int,
+    require_finite,
     row_weights,
     share,
 )
@@ -138,23 +139,49 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         rule = self._checked_rule()
         first = not hasattr(self, "_weights")
-        rows = fit_rows(self, X, reset=first)
-        labels = _as_labels(y, rows.shape[0])
-        if first:
-            self._open(rows.shape[1], labels, classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, "
-                f"got {np.asarray(classes).tolist()}"
-            )
-        places = self._places(labels)
-        rates = self._rates(places, self.classes_, sample_weight, whole=False)
-        done = self._learn(Lesson(rows, places, rates, np.arange(rows.shape[0])), rule)
+        try:
+            rows = fit_rows(self, X, reset=first, finite=False)
+            labels = _as_labels(y, rows.shape[0])
+            if first:
+                self._open(rows.shape[1], labels, classes)
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"classes must be those of the first call, {self.classes_.tolist()}, "
+                    f"got {np.asarray(classes).tolist()}"
+                )
+            places = self._places(labels)
+            rates = self._rates(places, self.classes_, sample_weight, whole=False)
+            turns = np.arange(rows.shape[0])
+            done = self._learn_or_undo(Lesson(rows, places, rates, turns), rule)
+        except BaseException:
+            if first:  # the next call begins anew
+                self.__dict__.pop("_weights", None)
+            raise
         self._wrong += done.n_wrong
-        self._tested += rows.shape[0]
-        self.n_seen_ += rows.shape[0]
+        self._tested += len(turns)
+        self.n_seen_ += len(turns)
         self.n_iter_ = 1
         return self
+
+    def _learn_or_undo(self, lesson: Lesson, rule: Rule) -> Passed:
+        """Learn a batch, or nothing of it if it holds NaN or infinity.
+
+        Looking for these costs as much as learning. A pass meets them anyway, as rows whose
+        margin is not finite; so where a copy of the model is small, it looks only then.
+        """
+        weights, rows = self._weights, lesson.rows
+        data = rows.data if hasattr(rows, "indptr") else rows
+        if not isinstance(weights, DiagonalWeights) or data.nbytes < 8 * weights.table.nbytes:
+            require_finite(self, rows)
+            return self._learn(lesson, rule)
+        kept = copy.deepcopy(weights)
+        done = weights.learn(lesson, rule)
+        if done.n_left_out:
+            self._weights = kept
+            require_finite(self, rows)
+            self._weights = weights
+        self._note(done, len(lesson.order))
+        return done
 
     def _open(self, n_features: int, labels: NDArray[Any], classes: ArrayLike | None) -> None:
         """Begin a model at the first batch."""
@@ -177,15 +204,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn(self, lesson: Lesson, rule: Rule) -> Passed:
         done: Passed = self._weights.learn(lesson, rule)
+        self._note(done, len(lesson.order))
+        return done
+
+    def _note(self, done: Passed, n_turns: int) -> None:
         self.n_updates_ += done.n_updates
         if done.n_left_out:
             warnings.warn(
-                f"{done.n_left_out} of {len(lesson.order)} rows were left out: their squared "
-                "length is beyond what a float can hold; scale X",
+                f"{done.n_left_out} of {n_turns} rows were left out: their squared length is "
+                "beyond what a float can hold; scale X",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        return done
 
     def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Find labels in the list of classes, which grows if that is wanted."""
