@@ -7,16 +7,26 @@ from herder.plots.moments import (
     plot_moment_error,
     plot_weight_norm,
 )
+from herder.plots.online import (
+    plot_calibration,
+    plot_progressive,
+    plot_update,
+    plot_weights,
+)
 from herder.plots.thinning import plot_density, plot_marginals, plot_mmd_path, plot_picks
 
 __all__ = [
     "plot_agreement",
+    "plot_calibration",
     "plot_count_distribution",
     "plot_density",
     "plot_marginals",
     "plot_mmd_path",
     "plot_moment_error",
     "plot_picks",
+    "plot_progressive",
     "plot_tipi",
+    "plot_update",
     "plot_weight_norm",
+    "plot_weights",
 ]
