@@ -11,6 +11,21 @@ from statistics import NormalDist
 
 import numpy as np
 
+import herder
+
+#: Learner, form of its rule, form of its covariance.
+NHERD = [("NHERD", "", form) for form in ("project", "exact", "drop", "full")]
+AROW = [("AROW", "", form) for form in ("project", "drop", "full")]
+CW = [
+    ("ConfidenceWeighted", form, covariance)
+    for form in ("stdev", "variance", "soft-1", "soft-2")
+    for covariance in ("project", "drop", "full")
+]
+PA = [("PassiveAggressive", form, "none") for form in ("PA", "PA-I", "PA-II")]
+SECOND = [("SecondOrderPerceptron", "", form) for form in ("project", "full")]
+GAUSSIAN = NHERD + AROW + CW + SECOND
+EVERY = [*GAUSSIAN, *PA, ("Perceptron", "", "none")]
+
 
 def cw_step(form, m, v, phi, C):
     """The textbook roots of confidence weighted learning: step and gain of precision."""
@@ -151,3 +166,36 @@ class Plain:
         """Places of the features, the biases left out."""
         grid = np.arange(len(self.mean)).reshape(self.n_blocks, self.width)
         return grid[:, : self.n_features].ravel()
+
+
+def options_of(kind):
+    """Parameters of a learner, none of them its default."""
+    name, form, covariance = kind
+    options = {} if name == "Perceptron" else {"C": 0.6}
+    if form:
+        options["form"] = form
+    if covariance != "none":
+        options["covariance"] = covariance
+    if name == "ConfidenceWeighted":
+        options["confidence"] = 0.8
+    return options
+
+
+def build(kind, **options):
+    """The learner of the library."""
+    return getattr(herder, kind[0])(**options_of(kind), **options)
+
+
+def twin(kind, K, d=5, **options):
+    """The twin of `build` for K classes."""
+    name, form, covariance = kind
+    return Plain(
+        name,
+        d,
+        form=form,
+        covariance=covariance,
+        C=0.6,
+        confidence=0.8,
+        n_blocks=1 if K == 2 else K,
+        **options,
+    )
