@@ -349,7 +349,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _as_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
-    from sklearn.utils.validation import check_consistent_length, column_or_1d
+    from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
     if y is None:
         raise ValueError(
@@ -357,6 +357,8 @@ def _as_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
             "class of each row"
         )
     labels = np.asarray(column_or_1d(y, warn=True))
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
     check_consistent_length(labels, np.empty(n_rows))
     return labels
 
