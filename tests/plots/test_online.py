@@ -125,27 +125,31 @@ def test_progressive_refuses(histories, message):
         plot_progressive(histories)
 
 
-def test_calibration_is_the_share_in_each_bin():
-    given = np.array([0.0, 0.05, 0.45, 0.55, 0.55, 1.0])
-    was = np.array([0, 1, 0, 1, 0, 1], bool)
+def test_calibration_is_the_share_in_each_group():
+    given = np.array([0.55, 0.05, 0.45, 0.0, 0.56, 1.0])
+    was = np.array([1, 1, 0, 0, 0, 1], bool)
     ax, below = plot_calibration({"one": given}, was, n_bins=2).axes
     line: Any = next(line for line in ax.lines if line.get_label() == "one")
-    assert np.allclose(line.get_xdata(), [0.5 / 3, 2.1 / 3])
+    assert np.allclose(line.get_xdata(), [0.5 / 3, 2.11 / 3])
     assert np.allclose(line.get_ydata(), [1 / 3, 2 / 3])
-    assert below.patches[0].get_data().values.tolist() == [3, 3]  # type: ignore[attr-defined]
-    empty: Any = plot_calibration({"one": given}, was, n_bins=10).axes[0]
-    assert len(empty.lines[1].get_xdata()) == 4
+    stairs: Any = below.patches[0]
+    counts = stairs.get_data().values
+    assert counts.sum() == 6
+    assert counts[11] == 2
+    assert counts[-1] == 1
 
 
 def test_calibration_refuses():
     with pytest.raises(ValueError, match="at least one"):
         plot_calibration({}, [True])
     with pytest.raises(ValueError, match="must be 2 numbers from 0 to 1"):
-        plot_calibration({"a": [0.5]}, [True, False])
+        plot_calibration({"a": [0.5]}, [True, False], n_bins=1)
     with pytest.raises(ValueError, match="must be 1 numbers from 0 to 1"):
-        plot_calibration({"a": [1.5]}, [True])
+        plot_calibration({"a": [1.5]}, [True], n_bins=1)
     with pytest.raises(ValueError, match="n_bins must be"):
         plot_calibration({"a": [0.5]}, [True], n_bins=0)
+    with pytest.raises(ValueError, match="n_bins must be at most 1, got 10"):
+        plot_calibration({"a": [0.5]}, [True])
 
 
 def test_the_strongest_weights_come_first():

@@ -34,6 +34,9 @@ COLOURS = dict(zip((NHERD, AROW, ConfidenceWeighted, SecondOrderPerceptron), SER
 #: Weight vectors that the flow is drawn for: numbers on a ring, and its radius in ellipses.
 RINGS = ((20, 1.0), (10, 0.55))
 
+#: Steps of the histogram of probabilities.
+N_STAIRS = 20
+
 #: Corners of the polygon that is drawn as an ellipse.
 N_CORNERS = 181
 
@@ -149,18 +152,20 @@ def plot_calibration(
     outcomes : array-like of bool of shape (n,)
         Whether it was so, such as ``y == model.classes_[1]``.
     n_bins : int, default 10
-        Bins of equal width.
+        Groups of rows, of equal size, by their probabilities in order.
 
     Returns
     -------
     Figure
-        Above, the share of rows in each bin where it was so, against their mean probability; on
-        the diagonal a probability is what it says. Below, how many rows each bin has.
+        Above, the share of rows in each group where it was so, against their mean probability; on
+        the diagonal a probability is what it says. Below, how many rows have which probability.
     """
     if not probabilities:
         raise ValueError("probabilities must hold at least one, got none")
     happened = np.asarray(outcomes, dtype=np.bool_)
-    edges = np.linspace(0.0, 1.0, positive_int(n_bins, "n_bins") + 1)
+    if not positive_int(n_bins, "n_bins") <= len(happened):
+        raise ValueError(f"n_bins must be at most {len(happened)}, got {n_bins}")
+    edges = np.linspace(0.0, 1.0, N_STAIRS + 1)
     figure, (top, low) = new_figure(width=5.0, height=5.2, n_rows=2)
     top.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1)
     for place, (name, values) in enumerate(probabilities.items()):
@@ -170,20 +175,17 @@ def plot_calibration(
                 f"probabilities must be {len(happened)} numbers from 0 to 1, got {name!r} of "
                 f"shape {given.shape}"
             )
-        bins = np.minimum((given * n_bins).astype(np.intp), n_bins - 1)
-        counts = np.bincount(bins, minlength=n_bins)
-        held = counts > 0
-        said = np.bincount(bins, given, n_bins)[held] / counts[held]
-        was = np.bincount(bins, happened, n_bins)[held] / counts[held]
+        groups = np.array_split(np.argsort(given, kind="stable"), n_bins)
+        said = [given[group].mean() for group in groups]
+        was = [happened[group].mean() for group in groups]
         colour = SERIES[place % len(SERIES)]
         top.plot(said, was, "o-", color=colour, markersize=4, linewidth=1.3, label=name)
-        low.stairs(counts, edges, color=colour, linewidth=1.5)
+        low.stairs(np.histogram(given, edges)[0], edges, color=colour, linewidth=1.5)
     top.set_xlim(-0.03, 1.03)
     top.set_ylim(-0.03, 1.03)
     top.set_ylabel("share where it was so")
     top.legend(frameon=False, fontsize=9)
     low.set_xlim(-0.03, 1.03)
-    low.set_yscale("log")
     low.set_xlabel("probability given")
     low.set_ylabel("rows")
     return figure
