@@ -10,7 +10,9 @@ import typer
 
 from herder.cli._border import STOPPED, catch_signals
 from herder.cli.demo import demo as demo_verb
+from herder.cli.learn import learn as learn_verb
 from herder.cli.moments import moments as moments_verb
+from herder.cli.predict import predict as predict_verb
 from herder.cli.synth import synth as synth_verb
 from herder.cli.thin import thin as thin_verb
 
@@ -47,6 +49,8 @@ def _herder(
 app.command("thin")(thin_verb)
 app.command("moments")(moments_verb)
 app.command("synth")(synth_verb)
+app.command("learn")(learn_verb)
+app.command("predict")(predict_verb)
 app.command("demo")(demo_verb)
 
 

@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Faults", "LabelKind", "label_kind", "label_values"]
+__all__ = ["Batch", "Faults", "LabelKind", "joined", "label_kind", "label_value"]
 
 #: No leading zeros: codes such as 007 are words.
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
-LabelKind = str  # "int", "float" or "text"
+LabelKind: TypeAlias = Literal["int", "text"]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,39 @@ class Batch:
             numbers=self.numbers[which],
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the features."""
+        if not hasattr(self.X, "indptr"):
+            return self.X.nbytes
+        return self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes
+
     def place(self, row: int) -> str:
         """Say where a row is."""
         return f"{self.unit} {int(self.numbers[row]):,} of {self.path}"
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Put batches together, as wide as the widest; the path is that of the first."""
+    from scipy.sparse import vstack
+
+    names = sorted({name for batch in batches for name in batch.names})
+    places = {name: k for k, name in enumerate(names)}
+    codes = [np.array([*map(places.get, b.names), -1], np.intp)[b.codes] for b in batches]
+    width = max(batch.X.shape[1] for batch in batches)
+    rows = [batch.X for batch in batches]
+    if hasattr(rows[0], "indptr"):
+        for X in rows:
+            X.resize((X.shape[0], width))
+    weights = [batch.weight for batch in batches if batch.weight is not None]
+    return replace(
+        batches[0],
+        X=vstack(rows, format="csr") if hasattr(rows[0], "indptr") else np.vstack(rows),
+        codes=np.concatenate(codes),
+        names=names,
+        weight=np.concatenate(weights) if weights else None,
+        numbers=np.concatenate([batch.numbers for batch in batches]),
+    )
 
 
 @dataclass
@@ -93,24 +123,22 @@ class Faults:
 
 
 def label_kind(names: Iterable[str]) -> LabelKind:
-    """Give the narrowest kind of labels that all are of."""
-    kind = "int"
+    """Tell whether labels are whole numbers or words; other numbers are no classes."""
+    kind: LabelKind = "int"
     for name in names:
         if not _NUMBER.fullmatch(name):
             return "text"
-        number = float(name)
-        if not number.is_integer() or abs(number) > 2**53:
-            kind = "float"
+        if not float(name).is_integer() or abs(float(name)) > 2**53:
+            raise ValueError(
+                f"labels must be classes, whole numbers or words, got the measurement {name}"
+            )
     return kind
 
 
-def label_values(names: Sequence[str], kind: LabelKind) -> NDArray[Any]:
-    """Give labels as numbers or texts; one that is no number of that kind is refused."""
+def label_value(name: str, kind: LabelKind) -> int | str:
+    """Give a label as a number or text; a word among numbers is refused."""
     if kind == "text":
-        return np.array(names, dtype=np.str_)
-    for name in names:
-        if label_kind([name]) not in ("int", kind):
-            wanted = "a whole number" if kind == "int" else "a number"
-            raise ValueError(f"label must be {wanted} like those before it, got {name!r}")
-    numbers = [float(name) for name in names]
-    return np.array(numbers, dtype=np.int64 if kind == "int" else np.float64)
+        return name
+    if label_kind([name]) == "text":
+        raise ValueError(f"label must be a whole number, as the others are, got {name!r}")
+    return int(float(name))

@@ -131,20 +131,19 @@ class Stream:
         """Yield all rows; without ``features`` those of tables have no hashed ones."""
         before = 0
         for k, path in enumerate(self.paths):
-            done = 0
-            if self.tables:
-                assert self.input.columns is not None
+            done, columns = 0, self.input.columns
+            if columns is None:
+                batches = read_svmlight(
+                    path, faults, need_label=self.need_label, n_features=self.n_features
+                )
+            else:
                 batches = read_columns(
                     self.tables[k],
-                    self.input.columns,
+                    columns,
                     faults,
                     weight=self.weight,
                     need_label=self.need_label,
                     hashed=features,
-                )
-            else:
-                batches = read_svmlight(
-                    path, faults, need_label=self.need_label, n_features=self.n_features
                 )
             for batch in batches:
                 heed_signals()

@@ -1,0 +1,149 @@
+"""What a model says of batches: labels, margins, probabilities, and how often it is wrong."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.cli._batch import Batch, Faults, label_value
+from herder.cli._stream import Stream
+
+__all__ = ["Answers", "Marks", "Teller"]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Predictions of some rows.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Classes.
+    margins : ndarray of shape (n,)
+        How far the score of the class is above that of the best other one.
+    probabilities : ndarray of shape (n,) or None
+        Of the class, if the model knows how sure it is.
+    """
+
+    labels: NDArray[Any]
+    margins: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None
+
+
+@dataclass
+class Marks:
+    """How predictions compare with the labels of a file.
+
+    Parameters
+    ----------
+    rows, wrong : int
+        Rows whose label is a class of the model, and those of them predicted wrongly.
+    strange, bare : int
+        Rows with another label, and rows without one.
+    """
+
+    rows: int = 0
+    wrong: int = 0
+    strange: int = 0
+    bare: int = 0
+
+    def add(self, batch: Batch, answers: Answers, classes: NDArray[Any]) -> None:
+        """Compare a batch."""
+        values = [_value_among(name, classes) for name in batch.names]
+        known = np.array([value is not None for value in values] + [False])
+        labelled = batch.codes >= 0
+        usable = known[batch.codes] & labelled
+        self.bare += int((~labelled).sum())
+        self.strange += int((labelled & ~usable).sum())
+        self.rows += int(usable.sum())
+        if usable.any():
+            filled = [classes[0] if value is None else value for value in values]
+            truth = np.array(filled, dtype=classes.dtype)[batch.codes[usable]]
+            self.wrong += int((truth != answers.labels[usable]).sum())
+
+    def lines(self, what: str) -> list[str]:
+        """Say it."""
+        if not self.rows:
+            return []
+        spread = np.sqrt(self.wrong * (self.rows - self.wrong) / self.rows**3)
+        line = f"{what} {self.wrong / self.rows:.4f} +- {spread:.4f} ({self.wrong:,} of "
+        lines = [f"{line}{self.rows:,} rows)"]
+        if self.strange:
+            lines.append(f"{self.strange:,} rows have labels that are no classes of the model")
+        return lines
+
+
+def _value_among(name: str, classes: NDArray[Any]) -> Any:
+    """Give the class that a label means, or None."""
+    kind = "text" if classes.dtype.kind in "UO" else "int"
+    try:
+        value = label_value(name, kind)
+    except ValueError:
+        return None  # a word or a measurement where classes are whole numbers
+    return value if value in classes.tolist() else None
+
+
+class Teller:
+    """Predicts batches with a model.
+
+    Svmlight rows may have features that the model has never seen. Those are at their prior, mean
+    0 and variance 1: together they add nothing to the score and the sum of their squares to the
+    variance, as one feature whose value is the root of that sum does.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.width = model.n_features_in_
+        self.unseen = 0
+        self.keeps_rest = hasattr(model._weights, "extended")
+        if self.keeps_rest:
+            self.model = copy.copy(model)
+            self.model._weights = model._weights.extended(self.width + 1)
+            self.model.n_features_in_ = self.width + 1
+
+    def answer(self, batch: Batch) -> Answers:
+        """Predict the rows of a batch."""
+        X, model = self._fitted(batch.X), self.model
+        scores = model.decision_function(X)
+        if scores.ndim == 1:
+            places = (scores > 0).astype(np.intp)
+            margins = np.abs(scores)
+        else:
+            places = scores.argmax(axis=1)
+            best = np.sort(scores, axis=1)[:, -2:]
+            margins = best[:, -1] - best[:, 0]
+        odds = None
+        if hasattr(model, "predict_proba"):
+            odds = np.take_along_axis(model.predict_proba(X), places[:, None], axis=1)[:, 0]
+        return Answers(model.classes_[places], margins, odds)
+
+    def answers(self, stream: Stream, faults: Faults) -> Iterator[tuple[Batch, Answers]]:
+        """Predict all rows of a stream."""
+        for batch in stream.batches(faults):
+            if len(batch):
+                yield batch, self.answer(batch)
+
+    def _fitted(self, X: Any) -> Any:
+        """Bring rows to the width of the model."""
+        from scipy.sparse import csr_matrix, hstack
+
+        if not hasattr(X, "indptr"):
+            rest = np.zeros((len(X), int(self.keeps_rest)))
+            return np.hstack([X, rest])
+        if X.shape[1] > self.width:
+            beyond = X[:, self.width :]
+            self.unseen += beyond.nnz
+            X = X[:, : self.width]
+            if self.keeps_rest:
+                lengths = np.sqrt(np.asarray(beyond.multiply(beyond).sum(axis=1)))
+                return hstack([X, csr_matrix(lengths)], format="csr")
+        X.resize((X.shape[0], self.model.n_features_in_))
+        return X

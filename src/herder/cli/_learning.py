@@ -1,0 +1,342 @@
+"""The job behind ``herder learn``: look at the rows, learn them in turn, write the model.
+
+Files are read twice: first to know all labels and features, and that no line is broken, then to
+learn. The standard input is read once; features that come later are added at their prior, which is
+the same as if they had been known.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich.progress import Progress, TaskID
+
+from herder.cli._answers import Marks, Teller
+from herder.cli._batch import Batch, Faults, joined, label_kind, label_value
+from herder.cli._border import heed_signals
+from herder.cli._columns import Columns, choose_columns
+from herder.cli._learner import Learner, Tally, make_model
+from herder.cli._stream import Facts, Input, Stream, open_stream
+from herder.io import read_model, save
+
+__all__ = ["Job", "run_job"]
+
+#: Rows after which the error is first shown; then at twice as many, and so on.
+FIRST_MARK = 1000
+
+#: Rows that are learnt between two looks at the keyboard when they are held in memory.
+HELD_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of ``herder learn``."""
+
+    train: tuple[Path, ...]
+    output: Path
+    algorithm: str
+    options: dict[str, Any]
+    start: Path | None
+    epochs: int
+    label: str | None
+    weight: str | None
+    text: tuple[str, ...]
+    category: tuple[str, ...]
+    drop: tuple[str, ...]
+    hash_bits: int
+    normalise: bool
+    shuffle: bool
+    random_state: int
+    average: bool
+    multi_class: str
+    class_weight: tuple[str, ...]
+    classes: tuple[str, ...]
+    new_classes: bool
+    features: int | None
+    test: Path | None
+    every: int | None
+    skip_broken: bool
+    max_memory: int
+    quiet: bool
+
+
+class Board:
+    """Shows the error as rows go by: a line at marks, and a live note on a terminal.
+
+    Parameters
+    ----------
+    job : Job
+        Says how often, or to be quiet.
+    progress : Progress
+        Takes the live note.
+    """
+
+    def __init__(self, job: Job, progress: Progress) -> None:
+        self.every, self.quiet = job.every, job.quiet
+        self.mark = job.every or FIRST_MARK
+        self.before = Tally()
+        self.progress = progress
+        # while a bar is shown rich takes over the standard output, and would send it to the bar
+        self.out = None if sys.stdout.isatty() else sys.stdout
+        self.has_head = False
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        if not self.quiet:
+            typer.echo(line, file=self.out)
+
+    def note(self, task: TaskID, done: int, tally: Tally) -> None:
+        """Bring the live line up to date."""
+        note = f"{tally.rows:,} rows, error {tally.error:.4f}"
+        self.progress.update(task, completed=done, note=note)
+
+    def show(self, tally: Tally, *, last: bool = False) -> None:
+        """Print a line of the table if a mark has been reached, or at the end."""
+        if tally.rows < self.mark and not (last and tally.rows > self.before.rows):
+            return
+        if not self.has_head:
+            self.say(f"{'rows':>13} {'error since':>12} {'error':>8} {'updates':>8}")
+            self.has_head = True
+        recent = tally.since(self.before)
+        updates = tally.updates / tally.rows
+        self.say(f"{tally.rows:>13,} {recent.error:>12.4f} {tally.error:>8.4f} {updates:>8.4f}")
+        self.before = replace(tally)
+        while self.mark <= tally.rows:
+            self.mark = self.mark + self.every if self.every else 2 * self.mark
+
+
+def run_job(job: Job, progress: Progress) -> list[str]:
+    """Do the job; give the lines to print."""
+    board = Board(job, progress)
+    model, kept = (None, None) if job.start is None else _started(job, job.start)
+    stream = _opened(job, model, kept)
+    test = None if job.test is None else _test_stream(job.test, stream)
+    faults = Faults(job.skip_broken)
+    facts = stream.scan(faults, progress) if stream.can_repeat else None
+    if facts is None and job.epochs > 1:
+        raise ValueError(f"epochs must be 1 for what can be read once, got {job.epochs}")
+    learner = Learner(
+        _new_model(job, facts) if model is None else model,
+        max_memory=job.max_memory,
+        may_grow=job.features is None and stream.input.columns is None,
+    )
+    names = list(job.classes) if facts is None else [*facts.labels, *job.classes]
+    if names:
+        learner.expect(names, max(facts.width if facts else 0, job.features or 0))
+    elif job.features is not None:
+        learner.widen(job.features)
+    # broken lines of a file have been counted by now
+    _learn(job, stream, learner, faults if facts is None else Faults(job.skip_broken), board)
+    lines = _summary(job, learner, faults)
+    if test is not None:
+        lines += _test_lines(test, learner.model, progress)
+    save(learner.model, job.output, meta={"input": stream.input.to_json()})
+    return [] if job.quiet else lines
+
+
+def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
+    """Read the model that goes on, and how its rows became features if that is known."""
+    model, meta = read_model(path)
+    if job.new_classes and model.new_classes == "error":
+        if len(model.classes_) == 2:
+            raise ValueError(
+                f"new-classes must be given when a model is begun: {path} has one set of weights "
+                "for its two classes, and no room for more"
+            )
+        model.set_params(new_classes="add")
+    return model, Input.from_json(meta["input"]) if "input" in meta else None
+
+
+def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
+    """Open the files, and decide what their columns are for."""
+    stream = open_stream(job.train, n_features=job.features, weight=job.weight)
+    normalise = job.normalise if kept is None else kept.normalise
+    given = {"text": job.text, "category": job.category, "drop": job.drop}
+    if not stream.tables:
+        given |= {"label": job.label, "weight": job.weight}
+        _refuse(given, "for svmlight lines")
+        if kept is not None and kept.columns is not None:
+            raise ValueError(f"train must be a table, which {job.start} learnt from, got lines")
+        return replace(stream, input=Input(None, normalise))
+    _refuse({"features": job.features}, "for tables")
+    if kept is not None:
+        _refuse(given, "with --continue")
+        if kept.columns is None:
+            raise ValueError(f"train must be svmlight lines, as for {job.start}, got a table")
+        columns = kept.columns if job.label is None else replace(kept.columns, label=job.label)
+    else:
+        columns = choose_columns(
+            stream.tables[0],
+            label=job.label,
+            weight=job.weight,
+            text=job.text,
+            category=job.category,
+            drop=job.drop,
+            hash_bits=job.hash_bits,
+        )
+        if model is not None:
+            _require_fit(job, model, columns)
+    return replace(stream, input=Input(columns, normalise))
+
+
+def _refuse(given: dict[str, Any], where: str) -> None:
+    for option, value in given.items():
+        if value:
+            shown = ", ".join(value) if isinstance(value, tuple) else value
+            raise ValueError(f"{option} must be left out {where}, got {shown}")
+
+
+def _require_fit(job: Job, model: Any, columns: Columns) -> None:
+    """Refuse columns that are not the features of a model saved from Python."""
+    names = getattr(model, "feature_names_in_", None)
+    if columns.width != model.n_features_in_ or (
+        names is not None and tuple(names) != columns.numbers
+    ):
+        raise ValueError(
+            f"train must have the {model.n_features_in_:,} features of {job.start}, got "
+            f"{columns.width:,}: {', '.join(columns.numbers[:5])}"
+        )
+
+
+def _new_model(job: Job, facts: Facts | None) -> Any:
+    model = make_model(
+        job.algorithm,
+        job.options,
+        average=job.average,
+        multi_class=job.multi_class,
+        new_classes="add" if job.new_classes else "error",
+        random_state=job.random_state,
+    )
+    if job.class_weight:
+        model.set_params(class_weight=_class_weight(job, facts))
+    return model
+
+
+def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
+    """Give a factor for each class, from ``balanced`` or ``label=factor``."""
+    found: dict[int | str, float] = {}
+    if job.class_weight == ("balanced",):
+        if facts is None:
+            raise ValueError(
+                "class-weight must be LABEL=FACTOR for what can be read once, got balanced"
+            )
+        kind = label_kind(facts.labels)
+        counts: Counter[int | str] = Counter()
+        for name, count in facts.labels.items():
+            counts[label_value(name, kind)] += count
+        return {label: facts.n_rows / (len(counts) * n) for label, n in counts.items()}
+    names = [text.rpartition("=")[0] for text in job.class_weight]
+    kind = label_kind([*names, *(facts.labels if facts else ()), *job.classes])
+    for text, name in zip(job.class_weight, names, strict=True):
+        try:
+            factor = float(text.rpartition("=")[2])
+        except ValueError:
+            factor = -1.0
+        if not name or not 0 <= factor < float("inf"):
+            raise ValueError(f"class-weight must be balanced or LABEL=FACTOR, got {text!r}")
+        if facts is not None and name not in facts.labels and not job.new_classes:
+            raise ValueError(f"class-weight must name labels of the rows, got {name!r}")
+        found[label_value(name, kind)] = factor
+    return found
+
+
+def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Board) -> None:
+    """Make the passes; the progressive error is that of the first."""
+    held = _hold(job, stream, faults, board.progress) if job.shuffle else None
+    rng = np.random.default_rng(job.random_state)
+    first = Tally()
+    for epoch in range(1, job.epochs + 1):
+        size = stream.size if held is None else len(held)
+        what = "learning" if job.epochs == 1 else f"pass {epoch} of {job.epochs}"
+        task = board.progress.add_task(what, total=size, note="")
+        learner.tally = Tally()
+        counts = (learner.model._wrong, learner.model._tested) if epoch > 1 else (0, 0)
+        batches = stream.batches(faults) if held is None else _mixed(held, rng)
+        for batch in batches:
+            low = 0
+            while low < len(batch):
+                high = min(len(batch), low + board.mark - learner.tally.rows)
+                if epoch > 1:
+                    high = len(batch)
+                learner.learn(batch.rows(slice(low, high)))
+                low = high
+                if epoch == 1:
+                    board.show(learner.tally)
+            board.note(task, batch.done, learner.tally)
+        if epoch == 1:
+            stream.require_rows(learner.tally.rows, faults)
+            board.show(learner.tally, last=True)
+            first = learner.tally
+        else:
+            learner.model._wrong, learner.model._tested = counts
+            updates = learner.tally.updates / learner.tally.rows
+            board.say(
+                f"pass {epoch}: {learner.tally.error:.4f} of rows predicted wrongly though seen "
+                f"before, updates {updates:.4f}"
+            )
+    learner.tally = first
+
+
+def _hold(job: Job, stream: Stream, faults: Faults, progress: Progress) -> Batch:
+    """Read all rows into memory, to take them in any order."""
+    task = progress.add_task("reading again", total=stream.size, note="")
+    kept: list[Batch] = []
+    size = 0
+    for batch in stream.batches(faults):
+        kept.append(batch)
+        size += batch.nbytes
+        # the rows, and once more while they are put together
+        if 2 * size > job.max_memory:
+            raise ValueError(
+                f"max-memory must hold all rows twice to shuffle them, got "
+                f"{job.max_memory / 2**20:,.0f}M: raise --max-memory, or shuffle the lines of the "
+                "file first (shuf)"
+            )
+        progress.update(task, completed=batch.done)
+    stream.require_rows(sum(len(batch) for batch in kept), faults)
+    return joined(kept)
+
+
+def _mixed(held: Batch, rng: np.random.Generator) -> Iterator[Batch]:
+    """Yield all rows in random order."""
+    order = rng.permutation(len(held))
+    for low in range(0, len(held), HELD_ROWS):
+        heed_signals()
+        part = held.rows(order[low : low + HELD_ROWS])
+        yield replace(part, done=low + len(part))
+
+
+def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
+    model, tally = learner.model, learner.tally
+    lines = [
+        f"{job.output}: {type(model).__name__}, {len(model.classes_)} classes, "
+        f"{model.n_features_in_:,} features, {tally.rows:,} rows"
+        + (f" in {job.epochs} passes" if job.epochs > 1 else "")
+        + (f", {model.n_seen_:,} with those before" if job.start else ""),
+        f"progressive error {tally.error:.4f}: rows predicted wrongly before they were learnt",
+    ]
+    if faults.count:
+        lines.append(f"{faults.count:,} broken lines left out, the first: {faults.first}")
+    return lines + learner.warnings[:1]
+
+
+def _test_stream(path: Path, stream: Stream) -> Stream:
+    test = open_stream([path], input=stream.input)
+    if bool(test.tables) != bool(stream.tables):
+        raise ValueError(f"test must be a file like the one to learn from, got {str(path)!r}")
+    return test
+
+
+def _test_lines(test: Stream, model: Any, progress: Progress) -> list[str]:
+    marks, teller = Marks(), Teller(model)
+    task = progress.add_task("testing", total=test.size, note="")
+    for batch, answers in teller.answers(test, Faults()):
+        marks.add(batch, answers, model.classes_)
+        progress.update(task, completed=batch.done)
+    test.require_rows(marks.rows + marks.strange, Faults())
+    return marks.lines(f"error on {test.paths[0]}")

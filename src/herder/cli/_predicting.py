@@ -1,0 +1,150 @@
+"""The job behind ``herder predict``: answers to rows, how good they are, and what they rest on."""
+
+import csv
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from numpy.typing import NDArray
+from rich.progress import Progress
+
+from herder._store import write_table
+from herder.cli._answers import Answers, Marks, Teller
+from herder.cli._batch import Batch, Faults
+from herder.cli._border import heed_signals
+from herder.cli._columns import Columns
+from herder.cli._explain import Words, rank
+from herder.cli._stream import Input, Stream, open_stream
+from herder.io import read_model
+
+__all__ = ["Job", "run_job"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of ``herder predict``."""
+
+    model: Path
+    data: Path | None
+    output: Path | None
+    explain: bool
+    top: int
+    by: str
+    label: str | None
+    skip_broken: bool
+
+
+def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[str]]:
+    """Do the job; give the lines to print about features, and about the answers.
+
+    Parameters
+    ----------
+    job : Job
+        What to do.
+    progress : Progress
+        Shows how far it is.
+    out : text file
+        Takes the answers as csv if they go to no file of their own.
+    """
+    model, meta = read_model(job.model)
+    kept = Input.from_json(meta["input"]) if "input" in meta else None
+    ranking = rank(model, job.top, job.by) if job.explain else None
+    stream = None if job.data is None else _opened(job, job.data, model, kept)
+    about = [] if stream is None else _predict(job, model, stream, progress, out)
+    if ranking is None:
+        return [], about
+    columns = None if kept is None else kept.columns
+    if columns is None and hasattr(model, "feature_names_in_"):
+        columns = Columns("", tuple(model.feature_names_in_.tolist()))
+    words = None
+    if columns is not None and columns.is_hashed and stream is not None:
+        words = Words(columns, ranking.all_places)
+        for source in stream.tables:
+            for chunk in source.chunks():
+                heed_signals()
+                words.look(chunk)
+    return ranking.lines(columns, words), about
+
+
+def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
+    """Open the rows, and find the features of the model among their columns."""
+    stream = open_stream([data], need_label=False)
+    normalise = kept is not None and kept.normalise
+    if not stream.tables:
+        if job.label is not None:
+            raise ValueError(f"label must be left out for svmlight lines, got {job.label!r}")
+        if kept is not None and kept.columns is not None:
+            raise ValueError(f"data must be a table, which {job.model} learnt from, got lines")
+        return replace(stream, input=Input(None, normalise))
+    (source,) = stream.tables
+    if kept is None:
+        label = job.label or "label"
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            names = [name for name in source.names if name != label]
+            if len(names) != model.n_features_in_:
+                raise ValueError(
+                    f"{data} must have the {model.n_features_in_:,} features of {job.model} "
+                    f"besides a column {label!r}, got {len(names):,} columns"
+                )
+        columns = Columns(label, tuple(names))
+    elif kept.columns is None:
+        raise ValueError(f"data must be svmlight lines, as for {job.model}, got a table")
+    else:
+        columns = kept.columns if job.label is None else replace(kept.columns, label=job.label)
+    if job.label is not None and job.label not in source.names:
+        raise ValueError(f"label must name a column of {data}, got {job.label!r}")
+    return replace(stream, input=Input(columns, normalise))
+
+
+def _predict(job: Job, model: Any, stream: Stream, progress: Progress, out: TextIO) -> list[str]:
+    """Write the answers, and give what there is to say about them."""
+    faults, marks, teller = Faults(job.skip_broken), Marks(), Teller(model)
+    task = progress.add_task("predicting", total=stream.size, note="")
+
+    def chunks() -> Iterator[dict[str, NDArray[Any]]]:
+        for batch, answers in teller.answers(stream, faults):
+            marks.add(batch, answers, model.classes_)
+            progress.update(task, completed=batch.done)
+            yield _columns(job, batch, answers)
+
+    found = chunks()
+    first = next(found, None)
+    stream.require_rows(0 if first is None else 1, faults)
+    rows = itertools.chain([first or {}], found)
+    if job.output is not None:
+        write_table(job.output, list(first or {}), rows)
+    elif job.explain:
+        for _ in rows:
+            pass
+    else:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(first or {})
+        for chunk in rows:
+            writer.writerows(zip(*(column.tolist() for column in chunk.values()), strict=True))
+    return _about(job, marks, teller, faults)
+
+
+def _columns(job: Job, batch: Batch, answers: Answers) -> dict[str, NDArray[Any]]:
+    """Give the columns of the output; rows are numbered if some may be missing."""
+    labels = answers.labels
+    found: dict[str, NDArray[Any]] = {batch.unit: batch.numbers} if job.skip_broken else {}
+    found["label"] = labels.astype(object) if labels.dtype.kind == "U" else labels
+    if answers.probabilities is not None:
+        found["probability"] = answers.probabilities
+    return found | {"margin": answers.margins}
+
+
+def _about(job: Job, marks: Marks, teller: Teller, faults: Faults) -> list[str]:
+    n_rows = marks.rows + marks.strange + marks.bare
+    where = "" if job.output is None else f"{job.output}: "
+    lines = [f"{where}{n_rows:,} rows predicted", *marks.lines("error")]
+    if not marks.rows and marks.strange:
+        lines.append("labels of the rows are no classes of the model: no error to tell")
+    if teller.unseen:
+        lines.append(f"{teller.unseen:,} values are of features that the model has not seen")
+    if faults.count:
+        lines.append(f"{faults.count:,} broken lines left out, the first: {faults.first}")
+    return lines
