@@ -23,8 +23,9 @@ from herder._validation import (
     row_weights,
     share,
 )
+from herder.online.full import FullWeights
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, FullWeights, Lesson, Passed, Rows
+from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 
 __all__ = ["OnlineClassifier", "RandomState"]
 
@@ -36,6 +37,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     """Base of the online classifiers: see `NHERD` for the parameters."""
 
     n_features_in_: int
+    _weights: Any
 
     def __init__(
         self,

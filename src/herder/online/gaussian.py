@@ -27,13 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
 from herder.online.classifier import OnlineClassifier, RandomState
+from herder.online.odds import probabilities
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights
 
 __all__ = ["AROW", "NHERD", "GaussianClassifier", "SecondOrderPerceptron"]
-
-#: The smallest probability that is more than an even chance.
-ABOVE_HALF = float(np.nextafter(0.5, 1.0))
 
 
 class GaussianClassifier(OnlineClassifier):
@@ -95,10 +93,72 @@ class GaussianClassifier(OnlineClassifier):
                 f"covariance must be 'full' for a kernel, got {form!r}: a diagonal has no kernel "
                 "form"
             )
+        if self.kernel is not None and self.multi_class != "max-margin":
+            raise ValueError(
+                f"multi_class must be 'max-margin' for a kernel, got {self.multi_class!r}"
+            )
         return Rule.named(self._algorithm, form, forget=share(self.forget, "forget"))
+
+    def _new_weights(self, n_features: int, n_classes: int) -> Any:
+        if self.kernel is None:
+            return super()._new_weights(n_features, n_classes)
+        from herder.online.dual import DualWeights
+        from herder.online.kernelised import KernelWeights
+
+        few = n_classes == 2 and self.new_classes == "error"
+        dual = DualWeights(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            budget=self.budget,
+            fit_intercept=bool(self.fit_intercept),
+            n_blocks=1 if few else n_classes,
+        )
+        return KernelWeights(dual, average=bool(self.average))
 
     def _rate(self) -> float:
         return float(self.C)
+
+    def _linear_weights(self, name: str) -> Any:
+        """Give the weights, unless they live in the feature space of a kernel."""
+        check_fitted(self, "classes_")
+        if self.kernel is not None:
+            raise AttributeError(f"a model with a kernel has no {name}; see dual_coef_")
+        return self._weights
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Mean weights, (1, n_features) for two classes, else (n_classes, n_features)."""
+        self._linear_weights("coef_")
+        return super().coef_
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Mean weights of the constant feature, (1,) or (n_classes,)."""
+        self._linear_weights("intercept_")
+        return super().intercept_
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Rows kept by a model with a kernel, (n_supports, n_features)."""
+        return self._dual("support_vectors_").supports
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the rows kept by a model with a kernel, (1 or n_classes, n_supports)."""
+        return np.atleast_2d(self._dual("dual_coef_").dual_coef)
+
+    @property
+    def n_projected_(self) -> int:
+        """Updates that the budget of a model with a kernel made approximate."""
+        return self._dual("n_projected_").n_projected
+
+    def _dual(self, name: str) -> Any:
+        check_fitted(self, "classes_")
+        if self.kernel is None:
+            raise AttributeError(f"a model without a kernel has no {name}; see coef_")
+        return self._weights.dual
 
     @property
     def covariance_(self) -> NDArray[np.float64]:
@@ -107,8 +167,7 @@ class GaussianClassifier(OnlineClassifier):
         The matrix is (n_features, n_features) for two classes, one such matrix a class for
         one-vs-rest, and for max-margin one matrix over the blocks of all classes.
         """
-        check_fitted(self, "classes_")
-        weights, width = self._weights, self.n_features_in_
+        weights, width = self._linear_weights("covariance_"), self.n_features_in_
         if isinstance(weights, DiagonalWeights):
             return weights.table[:width, :, 1].T.copy()
         if not weights.together:
@@ -121,8 +180,7 @@ class GaussianClassifier(OnlineClassifier):
     @property
     def intercept_variance_(self) -> NDArray[np.float64]:
         """Variances of the weights of the constant feature, shaped like ``intercept_``."""
-        check_fitted(self, "classes_")
-        weights = self._weights
+        weights = self._linear_weights("intercept_variance_")
         if not self.fit_intercept:
             return np.zeros(weights.n_blocks)
         if isinstance(weights, DiagonalWeights):
@@ -142,26 +200,10 @@ class GaussianClassifier(OnlineClassifier):
         the best other one, scaled to sum to one. They are as good as the Gaussian: see
         ``sklearn.calibration`` if you need more.
         """
-        from scipy.special import ndtr
-
         check_fitted(self, "classes_")
         rows = fit_rows(self, X, reset=False)
         scores, variances = self._weights.scores(rows), self._weights.variances(rows)
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        if scores.shape[1] == 1:
-            odds = ndtr(scores[:, 0] / np.sqrt(1.0 + variances[:, 0]))
-            # a score too small to show in its probability still decides
-            odds = np.where(scores[:, 0] > 0, np.maximum(odds, ABOVE_HALF), odds)
-            return np.column_stack([1.0 - odds, odds])
-        ranked = np.argsort(-scores, axis=1, kind="stable")[:, :2]
-        rival = np.where(ranked[:, :1] == np.arange(scores.shape[1]), ranked[:, 1:], ranked[:, :1])
-        gaps = scores - np.take_along_axis(scores, rival, axis=1)
-        spread = 1.0 + variances + np.take_along_axis(variances, rival, axis=1)
-        odds = ndtr(gaps / np.sqrt(spread))
-        first = np.arange(len(odds)), ranked[:, 0]
-        odds[first] = np.maximum(odds[first], ABOVE_HALF)
-        return odds / odds.sum(axis=1, keepdims=True)
+        return probabilities(scores, variances, len(self.classes_))
 
 
 class NHERD(GaussianClassifier):
@@ -219,6 +261,9 @@ class NHERD(GaussianClassifier):
         The classes, in order.
     n_iter_, n_seen_, n_updates_ : int
         Passes made, rows seen (each pass counts), and rows that changed the model.
+    support_vectors_, dual_coef_, n_projected_
+        Of a model with a kernel: the rows kept, their coefficients, and the updates that the
+        budget made approximate. Such a model has no ``coef_`` and ``covariance_``.
     progressive_error_ : float
         Share of rows predicted wrongly before they were learnt, in the first pass of ``fit`` or in
         all calls of ``partial_fit``.

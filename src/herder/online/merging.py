@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import check_fitted
+from herder.online.full import FullWeights
 from herder.online.gaussian import GaussianClassifier
 from herder.online.rules import VARIANCE_FLOOR
-from herder.online.weights import DiagonalWeights, FullWeights
+from herder.online.weights import DiagonalWeights
 
 __all__ = ["merge"]
 

@@ -14,16 +14,13 @@ from scipy import sparse
 
 from herder.online.rules import Rule
 
-__all__ = ["DiagonalWeights", "FullWeights", "Lesson", "Passed", "Rows", "Weights"]
+__all__ = ["BREATH", "DiagonalWeights", "Lesson", "Passed", "Rows", "Weights", "applied", "summed"]
 
 #: Rows of a table: dense, or scipy's CSR in either of its two classes.
 Rows: TypeAlias = Any
 
 #: Entries of work in one compiled call, a tenth of a second or so: Ctrl-C is heard in between.
 BREATH = 50_000_000
-
-#: A whole covariance larger than this many bytes is refused.
-LARGEST_MATRIX = 4 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ class DiagonalWeights:
             else:
                 passes.append(self.learn_apart(lesson, order, rule)[0])
             self.seen += len(order)
-        return _summed(passes)
+        return summed(passes)
 
     def learn_apart(
         self, lesson: Lesson, order: NDArray[np.intp], rule: Rule
@@ -175,11 +172,11 @@ class DiagonalWeights:
 
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Give mu.x for every row and block, (n, B)."""
-        return _applied(rows, self.means, bias=self.bias)
+        return applied(rows, self.means, bias=self.bias)
 
     def variances(self, rows: Rows) -> NDArray[np.float64]:
         """Give x'Sx for every row and block, (n, B)."""
-        return _applied(_squared(rows), self.table[:, :, 1], bias=self.bias)
+        return applied(_squared(rows), self.table[:, :, 1], bias=self.bias)
 
     def extended(self, n_features: int) -> "DiagonalWeights":
         """Give a copy with more features, which are at the prior."""
@@ -218,123 +215,6 @@ class DiagonalWeights:
         return new
 
 
-class FullWeights:
-    """Means and the whole covariance of the weights; parameters as for `DiagonalWeights`.
-
-    Blocks that learn together share one matrix, since their weights become correlated.
-    """
-
-    def __init__(
-        self, n_features: int, n_blocks: int, *, bias: bool, together: bool, average: bool = False
-    ) -> None:
-        size = n_features + bias
-        groups, side = (1, n_blocks * size) if together else (n_blocks, size)
-        if groups * side * side * 8 > LARGEST_MATRIX:
-            raise ValueError(
-                f"covariance must not be 'full' for {size} features and {n_blocks} blocks of "
-                f"weights: {groups * side * side * 8 / 2**30:.1f} GB; use 'project'"
-            )
-        self.bias, self.together = bias, together
-        self.means_ = np.zeros((n_blocks, size))
-        self.matrices = np.tile(np.eye(side), (groups, 1, 1))
-        self.drift = np.zeros((n_blocks, size)) if average else None
-        self.seen = 0
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-        return len(self.means_)
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """Means, averaged over the rows seen if that is wanted, (D, B)."""
-        means = self.means_.T
-        return means if self.drift is None or not self.seen else means - self.drift.T / self.seen
-
-    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
-        """Learn rows in turn."""
-        from herder.online import _passes_jit as _jit
-
-        n_blocks, size = self.means_.shape
-        stride = max(1, BREATH // self.matrices.size)
-        passes = []
-        for low in range(0, len(lesson.order), stride):
-            turn = lesson.order[low : low + stride]
-            rows = lesson.rows[turn]
-            rows = rows.toarray() if sparse.issparse(rows) else rows
-            own = np.arange(len(turn))
-            labels, rates = lesson.labels[turn], lesson.rates[turn]
-            answers = np.empty((len(self.matrices), len(turn)))
-            updates, left_out = 0, 0
-            for g, matrix in enumerate(self.matrices):
-                targets = labels.astype(np.float64)
-                if not self.together:
-                    targets = np.where(labels == (g if n_blocks > 1 else 1), 1.0, -1.0)
-                means = self.means_.reshape(len(self.matrices), -1)[g]
-                drift = np.empty(0)
-                if self.drift is not None:
-                    drift = self.drift.reshape(len(self.matrices), -1)[g]
-                done = _jit.learn_full(
-                    rows,
-                    _jit.Turns(own, targets, rates),
-                    means,
-                    matrix,
-                    answers[g],
-                    _jit.Past(self.seen, drift, np.empty(0, np.int64)),
-                    rule,
-                    len(means) // size,
-                )
-                updates += done[0]
-                left_out = max(left_out, done[1])
-            picks = answers[0] if self.together else answers.argmax(axis=0)
-            if n_blocks == 1:
-                picks = answers[0] > 0
-            passes.append(Passed(updates, int(np.sum(picks != labels)), left_out))
-            self.seen += len(turn)
-        return _summed(passes)
-
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
-        """Give mu.x for every row and block, (n, B)."""
-        return _applied(rows, self.means, bias=self.bias)
-
-    def variances(self, rows: Rows) -> NDArray[np.float64]:
-        """Give x'Sx for every row and block, (n, B)."""
-        dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
-        points = np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense
-        found = np.empty((len(points), self.n_blocks))
-        for b in range(self.n_blocks):
-            found[:, b] = np.einsum("ij,ij->i", points @ self.block(b), points)
-        return np.maximum(found, 0.0)
-
-    def block(self, b: int) -> NDArray[np.float64]:
-        """Give the covariance within a block, (D, D)."""
-        if not self.together:
-            return self.matrices[b]
-        size = self.means_.shape[1]
-        return self.matrices[0, b * size : (b + 1) * size, b * size : (b + 1) * size]
-
-    def spread(self, places: NDArray[np.intp], n_blocks: int) -> "FullWeights":
-        """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
-        size = self.means_.shape[1]
-        new = FullWeights(
-            size - self.bias,
-            n_blocks,
-            bias=self.bias,
-            together=self.together,
-            average=self.drift is not None,
-        )
-        new.seen = self.seen
-        new.means_[places] = self.means_
-        if new.drift is not None and self.drift is not None:
-            new.drift[places] = self.drift
-        if self.together:
-            flat = (places[:, None] * size + np.arange(size)).ravel()
-            new.matrices[0][np.ix_(flat, flat)] = self.matrices[0]
-        else:
-            new.matrices[places] = self.matrices
-        return new
-
-
 def _prior_table(size: int, n_blocks: int) -> NDArray[np.float64]:
     # tile writes the table once, in large pages of memory
     return np.tile(np.array([0.0, 1.0]), (size, n_blocks)).reshape(size, n_blocks, 2)
@@ -358,7 +238,8 @@ def _count_wrong(
     return int(np.count_nonzero(picks[order] != labels[order]))
 
 
-def _summed(passes: list[Passed]) -> Passed:
+def summed(passes: list[Passed]) -> Passed:
+    """Give what several passes did."""
     return Passed(
         sum(part.n_updates for part in passes),
         sum(part.n_wrong for part in passes),
@@ -366,7 +247,7 @@ def _summed(passes: list[Passed]) -> Passed:
     )
 
 
-def _applied(rows: Rows, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
+def applied(rows: Rows, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
     """Give rows times weights (D, B), the last of which is the bias if there is one."""
     width = rows.shape[1]
     found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)

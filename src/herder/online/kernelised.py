@@ -1,0 +1,53 @@
+"""The dual learner in the place of weights, so that an estimator need not know."""
+
+import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.online.dual import DualWeights
+from herder.online.rules import Rule
+from herder.online.weights import Lesson, Passed, Rows
+
+__all__ = ["KernelWeights"]
+
+
+class KernelWeights:
+    """A Gaussian in the feature space of a kernel; blocks learn together.
+
+    Parameters
+    ----------
+    dual : DualWeights
+        The learner.
+    average : bool
+        Whether scores are those of the average over rows seen.
+    """
+
+    def __init__(self, dual: DualWeights, *, average: bool) -> None:
+        self.dual, self.average = dual, average
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.dual.n_blocks
+
+    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+        """Learn rows in turn."""
+        labels = lesson.labels if self.n_blocks > 1 else np.where(lesson.labels == 1, 1.0, -1.0)
+        done = self.dual.learn(lesson.rows, labels, lesson.rates, rule, lesson.order)
+        # the dual itself says which rows it left out, and why
+        return Passed(done.n_updates, done.n_mistakes, 0)
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Give the mean scores of rows, (n, B)."""
+        return self.dual.scores(rows, average=self.average).reshape(rows.shape[0], -1)
+
+    def variances(self, rows: Rows) -> NDArray[np.float64]:
+        """Give the variances of the scores, (n, B)."""
+        return self.dual.variances(rows).reshape(rows.shape[0], -1)
+
+    def spread(self, places: NDArray[np.intp], n_blocks: int) -> "KernelWeights":
+        """Give a copy with more blocks: the old ones at ``places``, nothing known of the new."""
+        dual = copy.deepcopy(self.dual)
+        dual.spread(places, n_blocks)
+        return KernelWeights(dual, average=self.average)
