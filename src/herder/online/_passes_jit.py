@@ -144,8 +144,9 @@ def _shift(form: int, mu: float, s: float, x: float, alpha: float, gain: float) 
 
 @jit_fused
 def _relaxed(s: float, keep: float, turns: int) -> float:
-    """Give a variance after ``turns`` of ``s = keep * s + (1 - keep)``."""
-    return 1.0 + (s - 1.0) * keep**turns
+    """Give a variance after ``turns`` of ``s = keep * s + (1 - keep)``; a small one survives."""
+    kept = keep**turns
+    return s * kept + (1.0 - kept)
 
 
 @jit_fused

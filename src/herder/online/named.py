@@ -148,7 +148,7 @@ class NamedModel:
             part.drift = whole.drift[places]
         if self.rule.forget:
             keep = (1.0 - self.rule.forget) ** (seen - self.dates[places])
-            part.table[:, :, 1] = 1.0 + (part.table[:, :, 1] - 1.0) * keep[:, None]
+            part.table[:, :, 1] = part.table[:, :, 1] * keep[:, None] + (1.0 - keep[:, None])
         return part
 
     def padded(self, values: Floats, places: NDArray[Any]) -> Floats:

@@ -228,8 +228,8 @@ def _relax(table: NDArray[np.float64], ages: NDArray[np.int64], turns: int, rule
     """Bring features that the last rows did not have up to date."""
     if ages.size:
         keep = (1.0 - rule.forget) ** (turns - ages)
-        shape = (-1,) + (1,) * (table.ndim - 2)
-        table[..., 1] = 1.0 + (table[..., 1] - 1.0) * keep.reshape(shape)
+        keep = keep.reshape((-1,) + (1,) * (table.ndim - 2))
+        table[..., 1] = table[..., 1] * keep + (1.0 - keep)
 
 
 def _count_wrong(
