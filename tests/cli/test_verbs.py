@@ -259,6 +259,7 @@ def test_demo_writes_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr("herder.cli.demo.moments.N_ROWS", 1000)
     monkeypatch.setattr("herder.cli.demo.thin.N_DRAWS", 2000)
     monkeypatch.setattr("herder.cli.demo.thin.N_RANDOM", 5)
+    monkeypatch.setattr("herder.cli.demo.noise.STRIDE", 20)
     page = tmp_path / "demo.html"
     text = run("demo", "-o", page).stdout
     assert "herder demo" in text
@@ -269,6 +270,7 @@ def test_demo_writes_a_page(tmp_path, monkeypatch):
     for words in ("A table from its pair counts", "The loop, step by step", "independent columns"):
         assert words in html
     assert html.index("A posterior in 100 draws") < html.index("A table from its pair counts")
+    assert html.index("The loop, step by step") < html.index("Labels that are wrong")
 
 
 @pytest.mark.parametrize(

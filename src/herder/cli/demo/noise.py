@@ -1,0 +1,211 @@
+"""The demo's part on wrong labels: pairs of digits, told apart by five online learners.
+
+Each learner makes five passes over two thirds of the rows of two digits, whose labels are flipped
+with the given probability; its C is chosen among `RATES` by three-fold cross-validation on these
+noisy labels. It is judged by the other third, with right labels.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.cli.demo import Row
+from herder.online.aggressive import PassiveAggressive
+from herder.online.classifier import OnlineClassifier
+from herder.online.gaussian import AROW, NHERD
+from herder.online.perceptron import Perceptron
+from herder.plots import plot_calibration, plot_progressive, plot_update
+from herder.report import Picture, Table, Text
+
+if TYPE_CHECKING:
+    from herder.report import Page
+
+__all__ = ["part"]
+
+#: Shares of wrong labels.
+NOISES = (0.0, 0.1, 0.3)
+
+#: Values of C to choose from.
+RATES = (0.001, 0.01, 0.1, 1.0, 10.0)
+
+#: A task is made of every fourth pair of digits.
+STRIDE = 4
+
+#: Rows of the stream that the progressive error is drawn for, and rows of a call.
+N_STREAM, N_CHUNK = 6000, 100
+
+LEARNERS: dict[str, Callable[[float], OnlineClassifier]] = {
+    "NHERD": lambda C: NHERD(C),
+    "AROW": lambda C: AROW(C),
+    "passive-aggressive, PA-I": lambda C: PassiveAggressive(C),
+    "passive-aggressive, PA-II": lambda C: PassiveAggressive(C, form="PA-II"),
+    "perceptron": lambda _: Perceptron(),
+}
+
+
+class Task(NamedTuple):
+    """Rows to learn with noisy labels, and rows to test with right ones."""
+
+    rows: NDArray[np.float64]
+    labels: NDArray[np.bool_]
+    test_rows: NDArray[np.float64]
+    test_labels: NDArray[np.bool_]
+
+
+def part(page: "Page") -> list[Row]:
+    """Add the errors under wrong labels, and how a learner bears them."""
+    pixels, digit = _digits()
+    pairs = list(combinations(range(10), 2))[::STRIDE]
+    errors = {
+        name: [mean_error(make, pixels, digit, pairs, noise) for noise in NOISES]
+        for name, make in LEARNERS.items()
+    }
+    page.add(
+        "Labels that are wrong",
+        Text(
+            f"{len(pairs)} pairs of handwritten digits, to be told apart by rows some of whose "
+            "labels are wrong. NHERD and AROW keep a covariance over their weights and move less "
+            "where they have seen much. The alternatives move all weights alike. Each chose its "
+            "C by cross-validation on the noisy labels; the labels of the test are right."
+        ),
+        Table(
+            ("test error, %", *(f"{noise:.0%} wrong" for noise in NOISES)),
+            [(name, *(f"{100 * error:.1f}" for error in row)) for name, row in errors.items()],
+            f"Mean over {len(pairs)} pairs of digits",
+        ),
+        Table(
+            ("test error, %", *(f"C = {C:g}" for C in RATES)),
+            _by_rate(pixels, digit, pairs, NOISES[-1]),
+            f"The same by C, {NOISES[-1]:.0%} of the labels wrong: learners with a covariance "
+            "forgive a wrong choice",
+        ),
+        _stream(pixels, digit),
+        Picture(
+            plot_update(),
+            "Weight vectors before and after one row, and the ellipses of five learners.",
+            "One update from the row (1, 2). Left: NHERD moves every weight vector by one linear "
+            "map. Right: the same mean, and five ways to be surer of it afterwards.",
+        ),
+        _calibration(pixels, digit),
+    )
+    return [
+        Row(
+            f"learn with {noise:.0%} wrong labels",
+            "test error, %",
+            f"{100 * errors['NHERD'][k]:.1f} (NHERD), {100 * errors['AROW'][k]:.1f} (AROW)",
+            f"{100 * errors['passive-aggressive, PA-II'][k]:.1f} (PA-II), "
+            f"{100 * errors['perceptron'][k]:.1f} (perceptron)",
+        )
+        for k, noise in enumerate(NOISES)
+    ]
+
+
+def _digits() -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    from sklearn.datasets import load_digits
+
+    digits: Any = load_digits()
+    lengths = np.linalg.norm(digits.data, axis=1, keepdims=True)
+    return digits.data / lengths, digits.target
+
+
+def mean_error(
+    make: Callable[[float], OnlineClassifier],
+    pixels: NDArray[np.float64],
+    digit: NDArray[np.intp],
+    pairs: list[tuple[int, int]],
+    noise: float,
+) -> float:
+    """Mean test error over pairs of digits, C chosen on the noisy labels of each."""
+    errors = []
+    for pair in pairs:
+        task = make_task(pixels, digit, pair, noise)
+        C = choose_rate(make, task)
+        found = make(C).fit(task.rows, task.labels).predict(task.test_rows)
+        errors.append(np.mean(found != task.test_labels))
+    return float(np.mean(errors))
+
+
+def _by_rate(
+    pixels: NDArray[np.float64],
+    digit: NDArray[np.intp],
+    pairs: list[tuple[int, int]],
+    noise: float,
+) -> list[tuple[str, ...]]:
+    """Give the mean test error of each learner that has a C, for each C."""
+    lines = []
+    for name, make in LEARNERS.items():
+        if name == "perceptron":
+            continue
+        errors = np.zeros(len(RATES))
+        for pair in pairs:
+            task = make_task(pixels, digit, pair, noise)
+            for c, C in enumerate(RATES):
+                found = make(C).fit(task.rows, task.labels).predict(task.test_rows)
+                errors[c] += np.mean(found != task.test_labels) / len(pairs)
+        lines.append((name, *(f"{100 * error:.1f}" for error in errors)))
+    return lines
+
+
+def make_task(
+    pixels: NDArray[np.float64], digit: NDArray[np.intp], pair: tuple[int, int], noise: float
+) -> Task:
+    """Rows of two digits, two thirds of them with labels flipped at random."""
+    rng = np.random.default_rng([*pair])
+    rows = rng.permutation(np.flatnonzero(np.isin(digit, pair)))
+    labels = digit[rows] == pair[1]
+    n = 2 * len(rows) // 3
+    noisy = labels[:n] ^ (rng.random(n) < noise)
+    return Task(pixels[rows[:n]], noisy, pixels[rows[n:]], labels[n:])
+
+
+def choose_rate(make: Callable[[float], OnlineClassifier], task: Task) -> float:
+    """Choose the C with the least error on rows left out in turn."""
+    if isinstance(make(RATES[0]), Perceptron):
+        return RATES[0]
+    fold = np.arange(len(task.labels)) % 3
+    errors = np.zeros(len(RATES))
+    for c, C in enumerate(RATES):
+        for k in range(3):
+            taught = make(C).fit(task.rows[fold != k], task.labels[fold != k])
+            errors[c] += np.mean(taught.predict(task.rows[fold == k]) != task.labels[fold == k])
+    return RATES[int(errors.argmin())]
+
+
+def _stream(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Picture:
+    """Draw the progressive error on a long stream of all digits, odd against even."""
+    rng = np.random.default_rng(0)
+    noise = NOISES[-1]
+    rows = rng.integers(len(pixels), size=N_STREAM)
+    labels = (digit[rows] % 2 == 1) ^ (rng.random(N_STREAM) < noise)
+    models = {name.removeprefix("passive-aggressive, "): LEARNERS[name](0.1) for name in LEARNERS}
+    histories: dict[str, list[tuple[float, float]]] = {name: [] for name in models}
+    for low in range(0, N_STREAM, N_CHUNK):
+        here = slice(low, low + N_CHUNK)
+        for name, model in models.items():
+            model.partial_fit(pixels[rows[here]], labels[here], classes=[False, True])
+            histories[name].append((model.n_seen_, model.progressive_error_))
+    return Picture(
+        plot_progressive(histories, noise=noise),
+        "Progressive error of five learners against the number of rows.",
+        f"Odd against even digits, {noise:.0%} of the labels wrong, C = 0.1: the share of rows "
+        "predicted wrongly before they were learnt. A learner that knew the truth would be at the "
+        "dashed line.",
+    )
+
+
+def _calibration(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Picture:
+    """Draw how far the probabilities can be trusted, on the half that was not learnt."""
+    rng = np.random.default_rng(1)
+    labels = (digit % 2 == 1) ^ (rng.random(len(digit)) < NOISES[1])
+    order = rng.permutation(len(digit))
+    half, rest = np.array_split(order, 2)
+    model = NHERD().fit(pixels[half], labels[half])
+    return Picture(
+        plot_calibration({"NHERD": model.predict_proba(pixels[rest])[:, 1]}, labels[rest]),
+        "Share of odd digits against the probability given, and how often it was given.",
+        f"Probabilities of a digit to be odd, {NOISES[1]:.0%} of the labels wrong, on rows that "
+        "were not learnt. On the diagonal they would be right.",
+    )
