@@ -217,7 +217,10 @@ def test_a_weight_of_all_rows_is_a_larger_rate(kind, task, w):
     weighted = learn(kind, X, y, K, sample_weight=np.full(len(X), w))
     if kind[0] == "Perceptron":
         same(weighted, learn(kind, X, y, K), scale=w)
-    elif kind[1] not in ("PA", "stdev", "variance"):
+    elif kind[1] == "PA":
+        # it has no rate: a longer step would pass the margin of 1
+        same(weighted, learn(kind, X, y, K), rtol=0)
+    elif kind[1] not in ("stdev", "variance"):
         same(weighted, learn(kind, X, y, K, C=0.6 * w))
 
 

@@ -64,7 +64,7 @@ def rule_step(algorithm, form, m, v, C, weight, phi):
     if algorithm == "PassiveAggressive":
         hinge = max(0.0, 1 - m)
         alpha = {
-            "PA": weight * hinge / v,
+            "PA": hinge / v,
             "PA-I": min(Ci, hinge / v),
             "PA-II": hinge / (v + 1 / (2 * Ci)),
         }[form]

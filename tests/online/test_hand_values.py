@@ -100,7 +100,7 @@ FIRST = """
 PA opposite plain | -1/5 4/5
 PA-I opposite plain | -1/5 4/5
 PA-II opposite plain | -8/55 38/55
-PA opposite weighted | -11/8 61/40
+PA opposite weighted | -1/5 4/5
 PA-I opposite weighted | -5/16 11/16
 PA-II opposite weighted | -17/63 38/63
 perceptron opposite plain | 1 2

@@ -73,7 +73,7 @@ def step(rule: Rule, margin: float, variance: float, rate: float) -> tuple[float
         if m >= 1.0:
             return 0.0, 0.0
         if algorithm == PA:
-            return rate * (1.0 - m) / v, 0.0
+            return (1.0 - m) / v, 0.0
         if algorithm == PA_1:
             return min(rate, (1.0 - m) / v), 0.0
         return (1.0 - m) / (v + 0.5 / rate), 0.0

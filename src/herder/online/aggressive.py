@@ -24,7 +24,8 @@ class PassiveAggressive(OnlineClassifier):
     Parameters
     ----------
     C : float, default 1.0
-        Largest step (PA-I), or how little it is damped (PA-II); PA does not use it.
+        Largest step (PA-I), or how little it is damped (PA-II). PA has neither: it uses no C, and
+        of weights only whether they are 0, since a longer step would pass the margin of 1.
     form : {"PA", "PA-I", "PA-II"}, default "PA-I"
         The step.
 
