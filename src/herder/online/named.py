@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from herder.online import _named_jit, _passes_jit
 from herder.online.classifier import OnlineClassifier
 from herder.online.full import FullWeights
-from herder.online.voted import VotedPerceptron
 from herder.online.weights import DiagonalWeights, Lesson
 
 __all__ = ["NamedModel", "Row"]
@@ -59,7 +58,6 @@ class NamedModel:
     def __init__(
         self, estimator: OnlineClassifier, classes: tuple[Hashable, ...] | None = None
     ) -> None:
-        check_estimator(estimator)
         self.estimator = estimator
         self.classes = classes
         self.n_seen = 0
@@ -318,22 +316,6 @@ class NamedModel:
         )
 
 
-def check_estimator(estimator: object) -> None:
-    """Refuse what has no weights by name."""
-    if not isinstance(estimator, OnlineClassifier):
-        what = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
-        raise TypeError(f"estimator must be an online learner of herder, as NHERD(), got {what}")
-    if isinstance(estimator, VotedPerceptron) or getattr(estimator, "kernel", None) is not None:
-        raise ValueError(
-            f"estimator must be linear, got {estimator!r}: there are no weights by name; a vote "
-            "is near to Perceptron(average=True)"
-        )
-    if hasattr(estimator, "classes_"):
-        raise ValueError(
-            "estimator must not be fitted, got a fitted one: its features have no names here"
-        )
-
-
 @cache
 def packers(n: int) -> tuple[Callable[..., None], Callable[..., None]]:
     """Give functions that write n doubles and n integers into a buffer: nothing is quicker."""
@@ -345,9 +327,11 @@ def bad_value(x: Row) -> Exception:
     for name, value in x.items():
         try:
             struct.pack("d", value)
-        except OverflowError:
-            return ValueError(f"x must hold numbers within floats, got {value!r} for {name!r}")
-        except (struct.error, TypeError):
+        except (struct.error, OverflowError, TypeError):
+            if isinstance(value, int):
+                return ValueError(
+                    f"x must hold numbers within floats, got {len(str(value))} digits for {name!r}"
+                )
             return TypeError(
                 f"x must hold numbers, got {value!r} for {name!r}: encode it first, for instance "
                 "by river.preprocessing.OneHotEncoder"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from herder.online.classifier import OnlineClassifier
 from herder.online.gaussian import NHERD, GaussianClassifier
+from herder.online.voted import VotedPerceptron
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +68,7 @@ class Adapter:
     ) -> None:
         from herder.online.named import NamedModel
 
+        _check_estimator(estimator)
         self.estimator = estimator
         self.classes = classes
         self._model = NamedModel(estimator, classes)
@@ -188,6 +190,22 @@ def _numbers(X: "pd.DataFrame") -> NDArray[np.float64]:
     values = X.to_numpy(dtype=np.float64)
     check_finite(values, list(X.columns))
     return values
+
+
+def _check_estimator(estimator: object) -> None:
+    """Refuse what has no weights by name."""
+    if not isinstance(estimator, OnlineClassifier):
+        what = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(f"estimator must be an online learner of herder, as NHERD(), got {what}")
+    if isinstance(estimator, VotedPerceptron) or getattr(estimator, "kernel", None) is not None:
+        raise ValueError(
+            f"estimator must be linear, got {estimator!r}: there are no weights by name; a vote "
+            "is near to Perceptron(average=True)"
+        )
+    if hasattr(estimator, "classes_"):
+        raise ValueError(
+            "estimator must not be fitted, got a fitted one: its features have no names here"
+        )
 
 
 @cache
