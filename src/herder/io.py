@@ -127,11 +127,10 @@ def read_model(path: PathLike) -> tuple[Any, dict[str, Any]]:
             f"{header.get('herder')}: a newer herder reads it"
         )
     try:
-        model = _restore(arrays, header)
+        return _restore(arrays, header), dict(header["meta"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} must be a whole model file of herder, got: {found}") from error
-    return model, header["meta"]
 
 
 def _restore(arrays: Arrays, header: dict[str, Any]) -> Any:
@@ -203,6 +202,8 @@ def _pack(weights: Any) -> Arrays:
     elif kind == "FullWeights":
         found = {"mean": weights.means_, "covariance": weights.matrices}
         drift = weights.drift
+    elif kind == "KernelWeights":
+        return weights.dual.arrays()
     elif kind == "Ballot":
         found = _pack(weights.last)
         for b, voters in enumerate(weights.voters):
@@ -217,6 +218,9 @@ def _pack(weights: Any) -> Arrays:
 
 def _unpack(model: Any, arrays: Arrays) -> None:
     """Give a model its weights; they are made anew, so that all shapes are known."""
+    if getattr(model, "kernel", None) is not None:
+        model._weights = _kernel_weights(model, arrays)
+        return
     width = model.n_features_in_ + bool(model.fit_intercept)
     mean = arrays["mean"]
     if mean.ndim != 2 or mean.shape[1] != width:
@@ -227,6 +231,8 @@ def _unpack(model: Any, arrays: Arrays) -> None:
     if kind == "FullWeights":
         _fill(linear.means_, arrays, "mean")
         _fill(linear.matrices, arrays, "covariance")
+        if not (np.diagonal(linear.matrices, axis1=1, axis2=2) > 0).all():
+            raise ValueError("covariance with variances that are not positive")
         drift = linear.drift
     else:
         _fill(linear.table[:, :, 0].T, arrays, "mean")
@@ -260,15 +266,12 @@ def _pack_voters(voters: Any) -> Arrays:
     found["base_votes"] = np.array([voters.base_votes])
     rows = voters.mistakes
     if hasattr(rows, "indptr"):
-        found |= {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
-    else:
-        found["mistakes"] = rows
-    return found
+        parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
+        return found | parts | {"shape": np.array(rows.shape, np.int64)}
+    return found | {"supports": rows}
 
 
 def _unpack_voters(voters: Any, arrays: Arrays, n_features: int) -> None:
-    from scipy import sparse
-
     size = len(arrays["signs"])
     voters.signs, voters.births = np.empty(size), np.empty(size)
     _fill(voters.signs, arrays, "signs")
@@ -277,14 +280,52 @@ def _unpack_voters(voters: Any, arrays: Arrays, n_features: int) -> None:
     votes = np.empty(1)
     _fill(votes, arrays, "base_votes")
     voters.base_votes = float(votes[0])
-    if "mistakes" in arrays:
-        rows: Any = arrays["mistakes"]
-        values, fits = rows, rows.shape == (size, n_features) or not size
+    voters.mistakes = _rows(arrays, size, n_features)
+
+
+def _kernel_weights(model: Any, arrays: Arrays) -> Any:
+    weights = model._new_weights(model.n_features_in_, len(model.classes_))
+    size = len(arrays["coef"])
+    packed = size * (size + 1) // 2
+    shapes = {"coef": size, "drift": size, "factor": packed, "cover": packed, "scales": 2}
+    for name, length in shapes.items():
+        _fill(np.empty(length), arrays, name)
+    _fill(np.empty(1), arrays, "gamma", positive=True)
+    counts, ends = np.empty(3, np.int64), np.empty((size, 2), np.int64)
+    _fill(counts, arrays, "counts")
+    _fill(ends, arrays, "ends")
+    n_blocks = weights.dual.n_blocks
+    if size > model.budget or counts[0] != n_blocks:
+        raise ValueError(f"{size} supports of {counts[0]} blocks, not {n_blocks}")
+    if ((ends < 0) | (ends >= n_blocks)).any():
+        raise ValueError("supports of classes that there are not")
+    _rows(arrays, size, model.n_features_in_)
+    weights.dual = type(weights.dual).from_arrays(
+        arrays,
+        model.kernel,
+        degree=model.degree,
+        coef0=model.coef0,
+        budget=model.budget,
+        fit_intercept=bool(model.fit_intercept),
+    )
+    return weights
+
+
+def _rows(arrays: Arrays, size: int, n_features: int) -> Any:
+    """Give rows that were kept, dense or sparse, after a look at them."""
+    from scipy import sparse
+
+    if "supports" in arrays:
+        rows: Any = arrays["supports"]
+        values = rows
     else:
+        shape = tuple(arrays["shape"].tolist())
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        rows = sparse.csr_array(parts, shape=(size, n_features))
+        rows = sparse.csr_array(parts, shape=shape)
         rows.check_format(full_check=True)
-        values, fits = rows.data, True
-    if not fits or values.dtype.kind != "f" or not np.isfinite(values).all():
-        raise ValueError("mistakes that are no finite numbers, or of another shape")
-    voters.mistakes = rows
+        values = rows.data
+    if size and rows.shape != (size, n_features):
+        raise ValueError(f"rows of shape {rows.shape}, not {(size, n_features)}")
+    if values.dtype.kind != "f" or not np.isfinite(values).all():
+        raise ValueError("rows with values that are not finite")
+    return rows

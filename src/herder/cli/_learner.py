@@ -148,8 +148,8 @@ class Learner:
             weights = self.model._weights
             if not hasattr(weights, "extended"):
                 raise ValueError(
-                    f"rows must have at most the {self.width:,} features that a full covariance "
-                    f"was made for, got {width:,}; --features N makes room from the start"
+                    f"rows must have at most the {self.width:,} features that this "
+                    f"{type(self.model).__name__} was made for, got {width:,}"
                 )
             self.model._weights = weights.extended(width)
             self.model.n_features_in_ = width
