@@ -224,7 +224,7 @@ def test_margins_and_their_variances(kind, K):
     spread = np.stack([np.einsum("ij,jk,ik->i", D, B, D) for B in blocks], axis=1)
     if K == 2:
         scores, spread = scores[:, 0], spread[:, 0]
-    for form in (np.asarray, csr_array):
+    for form in (np.asarray, csr_array, FORMATS["repeated"]):
         np.testing.assert_allclose(model.decision_function(form(X)), scores, **CLOSE)
         np.testing.assert_allclose(model.decision_variance(form(X)), spread, **CLOSE)
 
