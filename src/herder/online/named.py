@@ -170,7 +170,7 @@ class NamedModel:
             m, _ = _named_jit.look(self.weights.table[:, 0], places, values, stop)
             if not math.isfinite(m):
                 check_finite(values[None, 1:stop], list(x))
-            return self.labels[m > 0.0]
+            return self.labels[1 if m > 0.0 else 0]
         check_finite(values[None, 1:stop], list(x))
         scores, _ = self.answers(values[None, :stop], places[:stop])
         return self.labels[self.picks(scores)[0]]
