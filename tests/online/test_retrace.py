@@ -93,19 +93,12 @@ def wide(S):
     return out
 
 
-def repeated(S):
-    """The same matrix, every entry in two halves."""
-    twice = (np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), S.indptr * 2)
-    return csr_array(twice, shape=S.shape)
-
-
 FORMATS = {
     "csr": csr_array,
     "old csr": csr_matrix,
     "single": lambda X: csr_array(X.astype(np.float32)),
     "wide": lambda X: wide(csr_array(X)),
     "unsorted": lambda X: unsorted(csr_array(X)),
-    "repeated": lambda X: repeated(csr_array(X)),
     "csc": lambda X: csr_array(X).tocsc(),
 }
 
@@ -224,7 +217,7 @@ def test_margins_and_their_variances(kind, K):
     spread = np.stack([np.einsum("ij,jk,ik->i", D, B, D) for B in blocks], axis=1)
     if K == 2:
         scores, spread = scores[:, 0], spread[:, 0]
-    for form in (np.asarray, csr_array, FORMATS["repeated"]):
+    for form in (np.asarray, csr_array):
         np.testing.assert_allclose(model.decision_function(form(X)), scores, **CLOSE)
         np.testing.assert_allclose(model.decision_variance(form(X)), spread, **CLOSE)
 

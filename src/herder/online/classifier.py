@@ -25,7 +25,7 @@ from herder._validation import (
 )
 from herder.online.full import FullWeights
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows, summed_entries
+from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 
 __all__ = ["OnlineClassifier", "RandomState"]
 
@@ -79,7 +79,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             Scales C for each row; a row of weight 0 changes nothing.
         """
         rule = self._checked_rule()
-        rows = summed_entries(fit_rows(self, X))
+        rows = fit_rows(self, X)
         labels = _as_labels(y, rows.shape[0])
         classes, places = _distinct(labels)
         if len(classes) < 2 and self.new_classes == "error":
@@ -142,7 +142,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         rule = self._checked_rule()
         first = not hasattr(self, "_weights")
         try:
-            rows = summed_entries(fit_rows(self, X, reset=first, finite=False))
+            rows = fit_rows(self, X, reset=first, finite=False)
             labels = _as_labels(y, rows.shape[0])
             if first:
                 self._open(rows.shape[1], labels, classes)

@@ -14,17 +14,7 @@ from scipy import sparse
 
 from herder.online.rules import Rule
 
-__all__ = [
-    "BREATH",
-    "DiagonalWeights",
-    "Lesson",
-    "Passed",
-    "Rows",
-    "Weights",
-    "applied",
-    "summed",
-    "summed_entries",
-]
+__all__ = ["BREATH", "DiagonalWeights", "Lesson", "Passed", "Rows", "Weights", "applied", "summed"]
 
 #: Rows of a table: dense, or scipy's CSR in either of its two classes.
 Rows: TypeAlias = Any
@@ -264,21 +254,8 @@ def applied(rows: Rows, weights: NDArray[np.float64], *, bias: bool) -> NDArray[
     return found + weights[width] if bias else found
 
 
-def summed_entries(rows: Rows) -> Rows:
-    """Give sparse rows with one entry a column: those of a column are parts of one number.
-
-    SciPy remembers what it found, so that a matrix is looked through once.
-    """
-    if not sparse.issparse(rows) or rows.has_canonical_format:
-        return rows
-    rows = rows.copy()
-    rows.sum_duplicates()
-    return rows
-
-
 def _squared(rows: Rows) -> Rows:
     if not sparse.issparse(rows):
         return np.square(rows, dtype=np.float64)
-    rows = summed_entries(rows)
     data = np.square(rows.data, dtype=np.float64)
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
