@@ -6,6 +6,7 @@ and drop forms by inverting matrices. Nothing here was read off the library.
 """
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ OPPOSITE, SAME = np.array([1, -1]), np.array([1, 1])
 TWO = [-1, 1]
 THREE_ROWS = np.array([[1.0, 2.0], [1.0, -1.0], [2.0, 1.0]])
 THREE = np.array([0, 1, 2])
-CLOSE = {"rtol": 0, "atol": 1e-12}
+CLOSE: dict[str, Any] = {"rtol": 0, "atol": 1e-12}
 
 #: Two rows of opposite labels. Learner and covariance, mean, variances ("full": S11 S12 S22).
 #: C = 1, weights 1, confidence 0.9.

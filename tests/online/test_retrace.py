@@ -1,5 +1,7 @@
 """Every online learner equals its plain twin, whatever holds the rows."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
@@ -8,7 +10,7 @@ import herder
 from tests.online.plain import EVERY, GAUSSIAN, Plain, build, twin
 
 #: Sums are taken in another order, and rounding grows from row to row.
-CLOSE = {"rtol": 1e-8, "atol": 1e-10}
+CLOSE: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-10}
 
 learners = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: " ".join(filter(None, kind)))
 gaussians = pytest.mark.parametrize(
