@@ -125,12 +125,12 @@ def race(
 
 
 def text_scene() -> Rows:
-    return race(made_text(50_000), [*PEERS, *OURS], 25, limit=1.0, single=True)
+    return race(made_text(50_000), [*PEERS, *OURS], 15, limit=1.0, single=True)
 
 
 def wide_scene() -> Rows:
     names = [*PEERS, NHERD_NAME, "herder AROW, project", "herder PA-II"]
-    return race(made_text(2**20), names, 20, limit=0.8, single=True)
+    return race(made_text(2**20), names, 12, limit=0.8, single=True)
 
 
 def images_scene() -> Rows:
@@ -138,19 +138,19 @@ def images_scene() -> Rows:
     rows = []
     for stream in streams:
         if stream is not None:
-            rows += race(in_two(stream), [*PEERS, *OURS], 15, limit=2.5, single=True)
+            rows += race(in_two(stream), [*PEERS, *OURS], 10, limit=2.5, single=True)
     return rows
 
 
 def classes_scene() -> Rows:
     """Ten classes: ours by the largest margin, scikit-learn's one against the rest."""
     names = [*PEERS, NHERD_NAME, "herder AROW, project", "herder PA-II", "herder Perceptron"]
-    return race(load_mnist() or draw_images(), names, 15)
+    return race(load_mnist() or draw_images(), names, 8)
 
 
 def noise_scene() -> Rows:
     names = [*PEERS, NHERD_NAME, "herder AROW, project", "herder PA-II"]
-    return race(mislabelled(made_text(50_000), 0.3), names, 10)
+    return race(mislabelled(made_text(50_000), 0.3), names, 8)
 
 
 def full_scene() -> Rows:
@@ -166,7 +166,7 @@ def full_scene() -> Rows:
         NHERD_NAME: error_of(NHERD, stream),
         "herder NHERD, full": error_of(lambda: NHERD(covariance="full"), stream),
     }
-    spent = play(runs, 10)
+    spent = play(runs, 5)
     return show(f"{stream.name}, {len(stream.y):,} rows", spent, BASE, len(stream.y), errors)
 
 
@@ -180,7 +180,7 @@ def wabbit_scene() -> Rows:
     errors[NHERD_NAME] = error_of(NHERD, stream)
     with tempfile.TemporaryDirectory() as folder:
         runs["VW, its driver on a file"] = forms["VW"].driver(Path(folder))
-        spent = play(runs, 15)
+        spent = play(runs, 10)
     title = f"{stream.name}, {len(stream.y):,} rows, Vowpal Wabbit"
     rows = show(title, spent, "VW", len(stream.y), errors)
     return rows + duel("NHERD / VW on parsed examples", 5.0, runs["VW"], runs[NHERD_NAME])
@@ -194,7 +194,7 @@ def river_scene() -> Rows:
         for what, runs in river_runs(data).items():
             errors = {name: river_error(run(), stream) for name, run in runs.items()}
             title = f"river, {stream.name}: {what}"
-            rows += show(title, play(runs, 4), RIVER_BASE, len(data[1]), errors)
+            rows += show(title, play(runs, 3), RIVER_BASE, len(data[1]), errors)
             text = f"{title}: NHERD / PAClassifier"
             rows += duel(text, 1.0, runs[RIVER_BASE], runs[RIVER_OURS])
     return rows
