@@ -27,11 +27,12 @@ def test_order_is_the_order_of_turns():
 
 
 def test_the_same_bits_for_any_number_of_threads():
-    X, labels = make_rows(300, 40, seed=9)
+    # so many that the last bits of a product depend on the threads that shared it
+    X, labels = make_rows(500, 33, seed=9)
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads, "blas"):
-            weights = DualWeights("rbf", gamma=0.02)
+            weights = DualWeights("rbf", gamma=0.03)
             teach(weights, X, labels)
             found.append(np.column_stack([weights.scores(X), weights.variances(X)]))
     assert np.array_equal(found[0], found[1])
@@ -140,6 +141,14 @@ def test_rows_that_come_again_need_no_support():
     assert again.n_updates > 0
     assert again.n_projected == first.n_projected == 0
     assert weights.n_supports == size
+
+
+def test_a_budget_that_spans_everything_costs_nothing():
+    X, labels = make_rows(100, 5, seed=24)
+    tight, wide = DualWeights("linear", budget=6), DualWeights("linear")
+    assert teach(tight, X, labels) == teach(wide, X, labels)
+    assert tight.n_projected == 0
+    assert np.array_equal(tight.scores(X), wide.scores(X))
 
 
 def test_rows_without_weight_or_length_change_nothing():
