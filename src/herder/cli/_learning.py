@@ -263,6 +263,7 @@ def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Bo
                 high = min(len(batch), low + board.mark - learner.tally.rows)
                 if epoch > 1:
                     high = len(batch)
+                heed_signals()
                 learner.learn(batch.rows(slice(low, high)))
                 low = high
                 if epoch == 1:

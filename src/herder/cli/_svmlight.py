@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,9 @@ from scipy.sparse import csr_matrix
 
 from herder.cli import _svmlight_jit as _jit
 from herder.cli._batch import Batch, Faults
+from herder.cli._border import heed_signals
 
 __all__ = ["MAX_INDEX", "STDIN", "SVMLIGHT_SUFFIXES", "is_svmlight", "read_svmlight"]
-
-Bytes: TypeAlias = IO[bytes] | gzip.GzipFile
 
 #: The name of the standard input.
 STDIN = Path("-")
@@ -86,7 +85,7 @@ def read_svmlight(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Bytes, Any]]:
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """Give the lines, and the file whose position says how much has been read."""
     if path == STDIN:
         yield sys.stdin.buffer, sys.stdin.buffer
@@ -102,10 +101,10 @@ def _opened(path: Path) -> Iterator[tuple[Bytes, Any]]:
                 raise ValueError(f"{path} must be a whole gzip file, got: {error}") from error
 
 
-def _blocks(path: Path, stream: Bytes) -> Iterator[bytes]:
+def _blocks(path: Path, stream: Any) -> Iterator[bytes]:
     """Cut the bytes at line ends."""
     rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put first
-    while data := stream.read(BLOCK_BYTES):
+    while data := _read(stream):
         end = data.rfind(b"\n") + 1
         if end:
             yield rest + data[:end]
@@ -117,6 +116,20 @@ def _blocks(path: Path, stream: Bytes) -> Iterator[bytes]:
             raise ValueError(f"{path} must be svmlight text, got {found}")
     if rest:
         yield rest
+
+
+def _read(stream: Any) -> bytes:
+    """Read a block; a pipe may keep us waiting, so signals are heeded between its pieces."""
+    parts: list[bytes] = []
+    size = BLOCK_BYTES
+    while size > 0:
+        heed_signals()
+        part = stream.read1(size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 class _Reader:
