@@ -24,12 +24,14 @@ at once.
 
 **Memory.** A row with :math:`k_0 - k^T G^{-1} k \le \epsilon k_0`, G the Gram matrix, lies in the
 span of the supports as far as rounding can tell (:math:`\epsilon` is 1e-10) and needs no new
-support. So a linear kernel on d columns needs d supports (d + 1 with a bias) and is then the primal
-learner, and repeated rows cost nothing. A smooth kernel, whose Gram matrix is nearly singular, is
-learnt with errors of 1e-5 or so, the root of :math:`\epsilon`, in the scores. Once there are ``budget`` supports, the
-projection of a row on their span takes its place: an approximation, and ``n_projected`` counts
-such updates. What is held: two triangles of budget^2 / 2 numbers, the supports, and while rows are
-learnt `BLOCK` x (budget + 2 `BLOCK`) kernel values; for variances two square matrices besides.
+support. So a linear kernel on d columns needs d supports (d + 1 with a bias) and is then the
+primal learner, and repeated rows cost nothing. A smooth kernel, whose Gram matrix is nearly
+singular, is learnt with errors of 1e-5 or so, the root of :math:`\epsilon`, in the scores.
+
+Once there are ``budget`` supports, the projection of a row on their span takes its place: an
+approximation, and ``n_projected`` counts such updates. What is held: two triangles of budget^2 / 2
+numbers, the supports, and while rows are learnt `BLOCK` x (budget + 2 `BLOCK`) kernel values; for
+variances two square matrices besides.
 
 **More than two classes.** In the max-margin form a support is a difference vector
 :math:`f(x, y) - f(x, z)` of a row, its label and its strongest rival then, with the Mercer kernel
