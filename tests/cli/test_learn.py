@@ -319,6 +319,20 @@ def test_a_model_from_python_goes_on(tickets, tmp_path):
     assert same(load(tmp_path / "m.safetensors"), own(shifted(TABLE), LABELS))
 
 
+def test_a_table_goes_on_with_a_model_from_python(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame(TABLE[:, :4], columns=["x0", "x1", "x2", "x3"])
+    half = NHERD().partial_fit(frame[:900], LABELS[:900], classes=[-1, 1])
+    save(half, tmp_path / "p.model")
+    rest = {name: value[900:] for name, value in columns().items()}
+    write_table(tmp_path / "b.csv", list(rest), [rest])
+    model = tmp_path / "m.safetensors"
+    run("learn", tmp_path / "b.csv", "--continue", tmp_path / "p.model", "-o", model)
+    assert same(load(model), half.partial_fit(frame[900:], LABELS[900:]))
+    assert load(model).feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+
+
 def test_classes_may_come_later(tmp_path):
     first = written(
         tmp_path / "a.svm", lines(TABLE[:99], np.where(KINDS == "bill", "b", "l")[:99])

@@ -100,12 +100,13 @@ class Teller:
     """
 
     def __init__(self, model: Any) -> None:
-        self.model = model
+        self.model = copy.copy(model)
+        # columns are put in the order of the features here, so their names need no check
+        vars(self.model).pop("feature_names_in_", None)
         self.width = model.n_features_in_
         self.unseen = 0
         self.keeps_rest = hasattr(model._weights, "extended")
         if self.keeps_rest:
-            self.model = copy.copy(model)
             self.model._weights = model._weights.extended(self.width + 1)
             self.model.n_features_in_ = self.width + 1
 

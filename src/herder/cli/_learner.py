@@ -108,6 +108,8 @@ class Learner:
         self.width = 0
         self.tally = Tally()
         self.warnings: list[str] = []
+        # columns are put in the order of the features before, so their names need no check
+        self._names = vars(model).pop("feature_names_in_", None)
         if not self.is_new:
             self.classes = model.classes_.tolist()
             self.kind = "text" if model.classes_.dtype.kind in "UO" else "int"
@@ -175,6 +177,12 @@ class Learner:
         self.tally.rows += len(batch)
         self.tally.updates += model.n_updates_ - before[0]
         self.tally.wrong += model._wrong - before[1]
+
+    def finish(self) -> Any:
+        """Give the model."""
+        if self._names is not None and len(self._names) == self.width:
+            self.model.feature_names_in_ = self._names
+        return self.model
 
     def _values(self, batch: Batch) -> NDArray[Any]:
         """Give the classes of the rows; a label that is none of them is refused by its place."""

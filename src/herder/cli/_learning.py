@@ -135,7 +135,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     lines = _summary(job, learner, faults)
     if test is not None:
         lines += _test_lines(test, learner.model, progress)
-    save(learner.model, job.output, meta={"input": stream.input.to_json()})
+    save(learner.finish(), job.output, meta={"input": stream.input.to_json()})
     return [] if job.quiet else lines
 
 
