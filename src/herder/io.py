@@ -200,7 +200,7 @@ def _pack(weights: Any) -> Arrays:
         found = {"mean": weights.table[:, :, 0].T, "variance": weights.table[:, :, 1].T}
         drift = None if weights.drift is None else weights.drift.T
     elif kind == "FullWeights":
-        found = {"mean": weights.means_, "covariance": weights.matrices}
+        found = {"mean": weights.means_, "root": weights.roots}
         drift = weights.drift
     elif kind == "KernelWeights":
         return weights.dual.arrays()
@@ -230,9 +230,7 @@ def _unpack(model: Any, arrays: Arrays) -> None:
     linear = weights.last if kind == "Ballot" else weights
     if kind == "FullWeights":
         _fill(linear.means_, arrays, "mean")
-        _fill(linear.matrices, arrays, "covariance")
-        if not (np.diagonal(linear.matrices, axis1=1, axis2=2) > 0).all():
-            raise ValueError("covariance with variances that are not positive")
+        _fill(linear.roots, arrays, "root")
         drift = linear.drift
     else:
         _fill(linear.table[:, :, 0].T, arrays, "mean")
@@ -307,6 +305,7 @@ def _kernel_weights(model: Any, arrays: Arrays) -> Any:
         coef0=model.coef0,
         budget=model.budget,
         fit_intercept=bool(model.fit_intercept),
+        together=weights.dual.together,
     )
     return weights
 

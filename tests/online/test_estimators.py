@@ -1,4 +1,5 @@
 import pickle
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from herder import (
     VotedPerceptron,
 )
 
-ALL = [
+ALL: list[Any] = [
     NHERD(),
     NHERD(covariance="exact"),
     NHERD(covariance="drop"),
@@ -75,7 +76,8 @@ def digits():
 @pytest.mark.parametrize("estimator", ALL, ids=str)
 def test_digits_are_learnt(estimator):
     X, y = digits()
-    model = clone(estimator).fit(X[:1200], y[:1200])
+    model: Any = clone(estimator)
+    model.fit(X[:1200], y[:1200])
     assert model.score(X[1200:], y[1200:]) > 0.84
     assert model.progressive_error_ < 0.3
     assert 0 < model.n_updates_ <= model.n_seen_ * 10
@@ -84,7 +86,8 @@ def test_digits_are_learnt(estimator):
 @pytest.mark.parametrize("estimator", ALL, ids=str)
 def test_a_copy_goes_on_as_the_original(estimator):
     X, y = digits()
-    model = clone(estimator).partial_fit(X[:300], y[:300], classes=np.arange(10))
+    model: Any = clone(estimator)
+    model.partial_fit(X[:300], y[:300], classes=np.arange(10))
     twin = pickle.loads(pickle.dumps(model))
     model.partial_fit(X[300:600], y[300:600])
     twin.partial_fit(X[300:600], y[300:600])
@@ -94,7 +97,8 @@ def test_a_copy_goes_on_as_the_original(estimator):
 @pytest.mark.parametrize("estimator", ALL, ids=str)
 def test_the_same_call_gives_the_same_bits(estimator):
     X, y = digits()
-    first, second = (clone(estimator).fit(X[:400], y[:400]) for _ in range(2))
+    twins: list[Any] = [clone(estimator), clone(estimator)]
+    first, second = (twin.fit(X[:400], y[:400]) for twin in twins)
     assert np.array_equal(first.decision_function(X), second.decision_function(X))
 
 
@@ -134,6 +138,13 @@ def test_a_first_batch_with_nan_leaves_no_model():
         model.partial_fit([[np.nan]], [0], classes=[0, 1])
     model.partial_fit([[1.0, 2.0]], ["a"], classes=["a", "b"])
     assert model.classes_.tolist() == ["a", "b"]
+
+
+def test_nan_is_seen_while_there_is_one_class():
+    X = np.ones((300, 2))
+    X[200, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        NHERD(new_classes="add").partial_fit(X, np.zeros(300))
 
 
 def test_rows_that_overflow_are_left_out_and_said():
@@ -278,6 +289,16 @@ def test_a_grid_search_over_c_behind_hashing():
     assert search.predict(["great fine"]).tolist() == ["up"]
 
 
+def test_classes_join_a_model_with_a_kernel_one_by_one():
+    X, y = digits()
+    X, y = X[y < 3], y[y < 3]
+    model = NHERD(covariance="full", kernel="rbf", new_classes="add", budget=200)
+    for low in range(0, 200, 2):
+        model.partial_fit(X[low : low + 1], y[low : low + 1])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.score(X[200:], y[200:]) > 0.9
+
+
 def test_a_large_whole_covariance_is_refused():
     X = sparse.random_array((4, 2**20), density=1e-6, format="csr", rng=0)
     with pytest.raises(ValueError, match=r"covariance must not be 'full' .* GB; use 'project'"):
@@ -288,6 +309,7 @@ def test_a_large_whole_covariance_is_refused():
     ("estimator", "words"),
     [
         (NHERD(C=0), "C must be a positive number, got 0"),
+        (NHERD(C=1e101), "C must be at most 1e\\+100"),
         (NHERD(C=-1.0), "C must be a positive number, got -1.0"),
         (NHERD(covariance="diagonal"), "covariance must be one of 'project', 'exact', 'drop'"),
         (AROW(covariance="exact"), "covariance must be one of 'project', 'drop', 'full'"),
@@ -309,7 +331,7 @@ def test_bad_parameters_are_named(estimator, words):
 
 def test_types_of_parameters_are_named():
     with pytest.raises(TypeError, match="C must be a positive number, got '1'"):
-        NHERD(C="1").fit([[0.0], [1.0]], [0, 1])
+        NHERD(C=cast(float, "1")).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="sample_weight must have one number for each of 2 rows"):
         NHERD().fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):

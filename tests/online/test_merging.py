@@ -1,3 +1,5 @@
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -76,7 +78,7 @@ def test_models_that_do_not_fit_together_are_refused():
     with pytest.raises(ValueError, match="at least one fitted model, got none"):
         merge([])
     with pytest.raises(TypeError, match=r"models must be Gaussian classifiers .* Passive"):
-        merge([PassiveAggressive().fit(X, y)])
+        merge(cast(Any, [PassiveAggressive().fit(X, y)]))
     for other, words in (
         (AROW().fit(X, y), "one kind, got NHERD and AROW"),
         (NHERD().fit(X, y % 5), "one classes"),

@@ -536,13 +536,36 @@ def _dot(weights: NDArray[np.float64], row: NDArray[np.floating]) -> float:
 
 @jit_fused
 def _border(matrix: NDArray[np.float64], sx: NDArray[np.float64], h: float) -> None:
-    """Take h sx sx' from a covariance."""
+    """Take h sx sx' from a covariance; both halves get the same number."""
     for r in range(sx.shape[0]):
-        line, pull = matrix[r], h * sx[r]
-        for c in range(sx.shape[0]):
-            line[c] -= pull * sx[c]
-        if line[r] < FLOOR:
-            line[r] = FLOOR
+        pull = h * sx[r]
+        for c in range(r):
+            matrix[r, c] -= pull * sx[c]
+            matrix[c, r] = matrix[r, c]
+        matrix[r, r] = max(matrix[r, r] - pull * sx[r], FLOOR)
+
+
+@jit_fused
+def _shrink_root(
+    root: NDArray[np.float64], f: NDArray[np.float64], rf: NDArray[np.float64], share: float
+) -> None:
+    """Take ``share`` of the unit direction f from a root, whose product with it is rf."""
+    for r in range(rf.shape[0]):
+        line, pull = root[r], share * rf[r]
+        for c in range(f.shape[0]):
+            line[c] -= pull * f[c]
+
+
+@jit_fused
+def _through(
+    matrix: NDArray[np.float64], x: NDArray[np.float64], low: int, sign: float, out: NDArray[Any]
+) -> None:
+    """Add sign times x times the rows of a matrix from ``low`` on."""
+    for r in range(x.shape[0]):
+        line, factor = matrix[low + r], sign * x[r]
+        if factor != 0.0:
+            for c in range(out.shape[0]):
+                out[c] += factor * line[c]
 
 
 @jit
@@ -558,16 +581,22 @@ def learn_full(
     rows: NDArray[np.floating],  # (n, d)
     turns: Turns,
     means: NDArray[np.float64],  # (K D,), blocks of classes one after another; updated
-    matrix: NDArray[np.float64],  # (K D, K D), updated
+    matrix: NDArray[np.float64],  # (K D, K D), updated: R with S = R R', or S if it forgets
     answers: NDArray[np.float64],  # (n,), filled with mu.x, or with the class predicted
     past: Past,
     rule: Rule,
     n_classes: int,  # 1 for two classes told apart by one block
 ) -> tuple[int, int]:
-    """Learn dense rows in turn with a whole covariance; the labels are floats."""
+    """Learn dense rows in turn with a whole covariance; the labels are floats.
+
+    With f = R'x the row takes the share 1 - 1 / sqrt(1 + gain v) of the direction f from R, so
+    that R R' is positive whatever rounding does, and no entry of R grows. Forgetting has no such
+    form, but keeps the smallest eigenvalue of S away from 0.
+    """
     order, labels, rates, drift = turns.order, turns.labels, turns.rates, past.drift
     size = means.shape[0] // n_classes
     x = np.ones(size)
+    f = np.empty(means.shape[0])
     sx = np.empty(means.shape[0])
     totals = np.empty(n_classes)
     updates, left_out = 0, 0
@@ -590,25 +619,40 @@ def learn_full(
             answers[i] = best
             y, m = 1.0, totals[own] - totals[rival]
         low, other = own * size, rival * size
-        for r in range(sx.shape[0]):
-            sx[r] = _dot(matrix[r, low : low + size], x)
-            if rival >= 0:
-                sx[r] -= _dot(matrix[r, other : other + size], x)
-        v = _dot(sx[low : low + size], x)
+        f[:] = 0.0
+        _through(matrix, x, low, 1.0, f)
         if rival >= 0:
-            v -= _dot(sx[other : other + size], x)
+            _through(matrix, x, other, -1.0, f)
+        if rule.forget > 0.0:  # f is S x
+            v = _dot(f[low : low + size], x)
+            if rival >= 0:
+                v -= _dot(f[other : other + size], x)
+            v = max(v, 0.0)
+        else:
+            v = _dot(f, f)
         if not (math.isfinite(m) and math.isfinite(v)):
             left_out += 1
             continue
-        v = max(v, 0.0)
         alpha, gain = step(rule, m, v, rates[i])
         if alpha == 0.0 and gain == 0.0:
             continue
         updates += 1
         alpha *= y
+        if rule.forget > 0.0:
+            sx[:] = f
+            _border(matrix, sx, 1.0 / (1.0 / gain + v))
+        elif v > 0.0:
+            length = math.sqrt(v)
+            f /= length
+            for r in range(sx.shape[0]):
+                sx[r] = _dot(matrix[r], f)
+            ratio = math.sqrt(1.0 + gain * v)
+            _shrink_root(matrix, f, sx, (ratio - 1.0) / ratio if ratio < HUGE else 1.0)
+            alpha *= length
+        else:
+            continue
         for r in range(sx.shape[0]):
             means[r] += alpha * sx[r]
             if drift.size:
                 drift[r] += (past.seen + t) * alpha * sx[r]
-        _border(matrix, sx, 1.0 / (1.0 / gain + v))
     return updates, left_out

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from herder._validation import (
@@ -27,7 +28,10 @@ from herder.online.full import FullWeights
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 
-__all__ = ["OnlineClassifier", "RandomState"]
+__all__ = ["OnlineClassifier", "RandomState", "RowsLike"]
+
+#: Rows as they are given: an array, a list, a frame, or a sparse matrix.
+RowsLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 
 #: What ``random_state`` may be.
 RandomState: TypeAlias = int | np.random.Generator | None
@@ -66,7 +70,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows, in up to ``max_iter`` passes.
 
         Parameters
@@ -125,7 +129,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def partial_fit(
         self,
-        X: ArrayLike,
+        X: RowsLike,
         y: ArrayLike,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -173,7 +177,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         weights, rows = self._weights, lesson.rows
         data = rows.data if hasattr(rows, "indptr") else rows
-        if not isinstance(weights, DiagonalWeights) or data.nbytes < 8 * weights.table.nbytes:
+        is_linear = isinstance(weights, DiagonalWeights) and len(self.classes_) > 1
+        if not is_linear or data.nbytes < 8 * weights.table.nbytes:
             require_finite(self, rows)
             return self._learn(lesson, rule)
         kept = copy.deepcopy(weights)
@@ -256,7 +261,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         means = self._weights.means
         return means[-1].copy() if self.fit_intercept else np.zeros(means.shape[1])
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Give the scores of rows: positive for the second of two classes, or one a class."""
         check_fitted(self, "classes_")
         scores = self._weights.scores(fit_rows(self, X, reset=False))
@@ -264,7 +269,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
         return scores
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: RowsLike) -> NDArray[Any]:
         """Give the classes of rows."""
         check_fitted(self, "classes_")
         return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]

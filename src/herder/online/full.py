@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from herder.online.rules import Rule
+from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import BREATH, Lesson, Passed, Rows, applied, summed
 
 __all__ = ["FullWeights"]
@@ -16,7 +16,9 @@ LARGEST_MATRIX = 4 * 2**30
 class FullWeights:
     """Means and the whole covariance of the weights; parameters as for `DiagonalWeights`.
 
-    Blocks that learn together share one matrix, since their weights become correlated.
+    Blocks that learn together share one matrix, since their weights become correlated. The
+    covariance is kept as a root R, S = R R': it is positive whatever rounding does, and no entry
+    of R ever grows, while a plain S loses its small eigenvalues, then its sign, then all bounds.
     """
 
     def __init__(
@@ -31,9 +33,23 @@ class FullWeights:
             )
         self.bias, self.together = bias, together
         self.means_ = np.zeros((n_blocks, size))
-        self.matrices = np.tile(np.eye(side), (groups, 1, 1))
+        self.roots = np.tile(np.eye(side), (groups, 1, 1))
         self.drift = np.zeros((n_blocks, size)) if average else None
         self.seen = 0
+
+    @property
+    def matrices(self) -> NDArray[np.float64]:
+        """The covariances, made from their roots: one for blocks together, or one a block."""
+        found = self.roots @ np.swapaxes(self.roots, 1, 2)
+        found = (found + np.swapaxes(found, 1, 2)) / 2
+        side = np.arange(found.shape[1])
+        found[:, side, side] = np.maximum(found[:, side, side], VARIANCE_FLOOR)
+        return found
+
+    @matrices.setter
+    def matrices(self, covariances: NDArray[np.float64]) -> None:
+        values, vectors = np.linalg.eigh(covariances)
+        self.roots = np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
 
     @property
     def n_blocks(self) -> int:
@@ -51,7 +67,9 @@ class FullWeights:
         from herder.online import _passes_jit as _jit
 
         n_blocks, size = self.means_.shape
-        stride = max(1, BREATH // self.matrices.size)
+        stride = max(1, BREATH // self.roots.size)
+        # what comes back by forgetting has no root of its own: such passes learn S itself
+        matrices = self.matrices if rule.forget > 0.0 else self.roots
         passes = []
         for low in range(0, len(lesson.order), stride):
             turn = lesson.order[low : low + stride]
@@ -59,16 +77,16 @@ class FullWeights:
             rows = rows.toarray() if sparse.issparse(rows) else rows
             own = np.arange(len(turn))
             labels, rates = lesson.labels[turn], lesson.rates[turn]
-            answers = np.empty((len(self.matrices), len(turn)))
+            answers = np.empty((len(matrices), len(turn)))
             updates, left_out = 0, 0
-            for g, matrix in enumerate(self.matrices):
+            for g, matrix in enumerate(matrices):
                 targets = labels.astype(np.float64)
                 if not self.together:
                     targets = np.where(labels == (g if n_blocks > 1 else 1), 1.0, -1.0)
-                means = self.means_.reshape(len(self.matrices), -1)[g]
+                means = self.means_.reshape(len(matrices), -1)[g]
                 drift = np.empty(0)
                 if self.drift is not None:
-                    drift = self.drift.reshape(len(self.matrices), -1)[g]
+                    drift = self.drift.reshape(len(matrices), -1)[g]
                 done = _jit.learn_full(
                     rows,
                     _jit.Turns(own, targets, rates),
@@ -86,6 +104,8 @@ class FullWeights:
                 picks = answers[0] > 0
             passes.append(Passed(updates, int(np.sum(picks != labels)), left_out))
             self.seen += len(turn)
+        if rule.forget > 0.0:
+            self.matrices = matrices
         return summed(passes)
 
     def scores(self, rows: Rows) -> NDArray[np.float64]:
@@ -98,15 +118,16 @@ class FullWeights:
         points = np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense
         found = np.empty((len(points), self.n_blocks))
         for b in range(self.n_blocks):
-            found[:, b] = np.einsum("ij,ij->i", points @ self.block(b), points)
-        return np.maximum(found, 0.0)
+            spread = points @ self.block_root(b)
+            found[:, b] = np.einsum("ij,ij->i", spread, spread)
+        return found
 
-    def block(self, b: int) -> NDArray[np.float64]:
-        """Give the covariance within a block, (D, D)."""
+    def block_root(self, b: int) -> NDArray[np.float64]:
+        """Give a root of the covariance within a block, (D, D) or (D, K D)."""
         if not self.together:
-            return self.matrices[b]
+            return self.roots[b]
         size = self.means_.shape[1]
-        return self.matrices[0, b * size : (b + 1) * size, b * size : (b + 1) * size]
+        return self.roots[0, b * size : (b + 1) * size]
 
     def extended(self, n_features: int) -> "FullWeights":
         """Give a copy with more features, which are at the prior."""
@@ -128,7 +149,7 @@ class FullWeights:
             new.drift[:, kept] = self.drift
         blocks = np.arange(n_blocks if self.together else 1)
         flat = (blocks[:, None] * size + kept).ravel()
-        for matrix, former in zip(new.matrices, self.matrices, strict=True):
+        for matrix, former in zip(new.roots, self.roots, strict=True):
             matrix[np.ix_(flat, flat)] = former
         return new
 
@@ -148,7 +169,7 @@ class FullWeights:
             new.drift[places] = self.drift
         if self.together:
             flat = (places[:, None] * size + np.arange(size)).ravel()
-            new.matrices[0][np.ix_(flat, flat)] = self.matrices[0]
+            new.roots[0][np.ix_(flat, flat)] = self.roots[0]
         else:
-            new.matrices[places] = self.matrices
+            new.roots[places] = self.roots
         return new

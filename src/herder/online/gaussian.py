@@ -23,15 +23,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
-from herder.online.classifier import OnlineClassifier, RandomState
+from herder.online.classifier import OnlineClassifier, RandomState, RowsLike
 from herder.online.odds import probabilities
-from herder.online.rules import Rule
+from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import DiagonalWeights
 
 __all__ = ["AROW", "NHERD", "GaussianClassifier", "SecondOrderPerceptron"]
+
+#: With a larger C squares of it overflow.
+LARGEST_C = 1e100
 
 
 class GaussianClassifier(OnlineClassifier):
@@ -87,7 +90,8 @@ class GaussianClassifier(OnlineClassifier):
 
     def _rule(self) -> Rule:
         form = one_of(self.covariance, "covariance", self._covariances)
-        positive_number(self.C, "C")
+        if positive_number(self.C, "C") > LARGEST_C:
+            raise ValueError(f"C must be at most {LARGEST_C:g}, got {self.C!r}")
         if self.kernel is not None and form != "full":
             raise ValueError(
                 f"covariance must be 'full' for a kernel, got {form!r}: a diagonal has no kernel "
@@ -114,6 +118,7 @@ class GaussianClassifier(OnlineClassifier):
             budget=self.budget,
             fit_intercept=bool(self.fit_intercept),
             n_blocks=1 if few else n_classes,
+            together=not few,
         )
         return KernelWeights(dual, average=bool(self.average))
 
@@ -170,12 +175,12 @@ class GaussianClassifier(OnlineClassifier):
         weights, width = self._linear_weights("covariance_"), self.n_features_in_
         if isinstance(weights, DiagonalWeights):
             return weights.table[:width, :, 1].T.copy()
+        matrices = weights.matrices
         if not weights.together:
-            found = weights.matrices[:, :width, :width]
+            found = matrices[:, :width, :width]
             return (found[0] if len(found) == 1 else found).copy()
-        size = weights.means_.shape[1]
-        kept = np.flatnonzero(np.arange(len(weights.matrices[0])) % size < width)
-        return weights.matrices[0][np.ix_(kept, kept)]
+        kept = np.flatnonzero(np.arange(matrices.shape[1]) % weights.means_.shape[1] < width)
+        return matrices[0][np.ix_(kept, kept)]
 
     @property
     def intercept_variance_(self) -> NDArray[np.float64]:
@@ -185,15 +190,16 @@ class GaussianClassifier(OnlineClassifier):
             return np.zeros(weights.n_blocks)
         if isinstance(weights, DiagonalWeights):
             return weights.table[-1, :, 1].copy()
-        return np.array([weights.block(b)[-1, -1] for b in range(weights.n_blocks)])
+        last = (weights.block_root(b)[-1] for b in range(weights.n_blocks))
+        return np.array([max(float(row @ row), VARIANCE_FLOOR) for row in last])
 
-    def decision_variance(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_variance(self, X: RowsLike) -> NDArray[np.float64]:
         """Give the variances x'Sx of the scores of `decision_function`."""
         check_fitted(self, "classes_")
         found = self._weights.variances(fit_rows(self, X, reset=False))
         return found.sum(axis=1) if len(self.classes_) == 2 else found
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         r"""Give the probabilities of the classes by the probit of margin and variance.
 
         For two classes :math:`\Phi(\mu^T x / \sqrt{1 + v})`; for more, that of each class against
@@ -260,7 +266,8 @@ class NHERD(GaussianClassifier):
     classes_ : array
         The classes, in order.
     n_iter_, n_seen_, n_updates_ : int
-        Passes made, rows seen (each pass counts), and rows that changed the model.
+        Passes made, rows seen (each pass counts), and rows that changed the model (one-vs-rest
+        counts a row for each class whose model it changed).
     support_vectors_, dual_coef_, n_projected_
         Of a model with a kernel: the rows kept, their coefficients, and the updates that the
         budget made approximate. Such a model has no ``coef_`` and ``covariance_``.

@@ -33,7 +33,8 @@ class KernelWeights:
 
     def learn(self, lesson: Lesson, rule: Rule) -> Passed:
         """Learn rows in turn."""
-        labels = lesson.labels if self.n_blocks > 1 else np.where(lesson.labels == 1, 1.0, -1.0)
+        is_plain = self.dual.together
+        labels = lesson.labels if is_plain else np.where(lesson.labels == 1, 1.0, -1.0)
         done = self.dual.learn(lesson.rows, labels, lesson.rates, rule, lesson.order)
         # the dual itself says which rows it left out, and why
         return Passed(done.n_updates, done.n_mistakes, 0)

@@ -100,14 +100,16 @@ def _merge_diagonal(into: DiagonalWeights, parts: list[DiagonalWeights]) -> None
 
 
 def _merge_full(into: FullWeights, parts: list[FullWeights]) -> None:
-    groups, side = into.matrices.shape[:2]
+    groups, side = into.roots.shape[:2]
+    merged, given = np.empty_like(into.roots), [part.matrices for part in parts]
     for g in range(groups):
-        precisions = [np.linalg.inv(part.matrices[g]) for part in parts]
+        precisions = [np.linalg.inv(matrices[g]) for matrices in given]
         total: NDArray[Any] = sum(precisions) - (len(parts) - 1) * np.eye(side)
         pull = np.zeros(side)
         for precision, part in zip(precisions, parts, strict=True):
             pull += precision @ part.means.T.reshape(groups, -1)[g]
         into.means_.reshape(groups, -1)[g] = np.linalg.solve(total, pull)
         inverse = np.linalg.inv(total)
-        into.matrices[g] = (inverse + inverse.T) / 2
+        merged[g] = (inverse + inverse.T) / 2
+    into.matrices = merged
     into.drift = None if into.drift is None else np.zeros_like(into.drift)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from herder.online import _named_jit, _passes_jit
 from herder.online.classifier import OnlineClassifier
 from herder.online.full import FullWeights
+from herder.online.odds import probabilities
 from herder.online.weights import DiagonalWeights, Lesson
 
 __all__ = ["NamedModel", "Row"]
@@ -250,7 +251,7 @@ class NamedModel:
         size, weights = len(index) + FIRST, self.weights
         if isinstance(weights, FullWeights):
             if size > weights.means_.shape[1]:
-                self.weights = grown(weights, size)
+                self.weights = weights.extended(size)
         elif size > len(weights.table):
             size = max(size, 2 * len(weights.table))
             self.weights = weights.extended(size)
@@ -347,38 +348,3 @@ def check_finite(values: Floats, names: list[Hashable]) -> None:
         raise ValueError(
             f"x must hold finite numbers, got {values[row, place]} for {names[place]!r}"
         )
-
-
-def probabilities(scores: Floats, variances: Floats, n_classes: int) -> Floats:
-    """Give probabilities (n, n_classes) from scores and variances (n, B), as `NHERD` does."""
-    from scipy.special import ndtr
-
-    if n_classes == 1:
-        return np.ones((len(scores), 1))
-    if scores.shape[1] == 1:
-        odds = ndtr(scores / np.sqrt(1.0 + variances))
-        return np.hstack([1.0 - odds, odds])
-    rows = np.arange(len(scores))[:, None]
-    ranked = np.argsort(-scores, axis=1, kind="stable")
-    rivals = np.where(ranked[:, :1] == np.arange(n_classes), ranked[:, 1:2], ranked[:, :1])
-    spreads = 1.0 + variances + variances[rows, rivals]
-    odds = ndtr((scores - scores[rows, rivals]) / np.sqrt(spreads))
-    return odds / odds.sum(axis=1, keepdims=True)
-
-
-def grown(old: FullWeights, size: int) -> FullWeights:
-    """Give a copy with more features, which are at the prior."""
-    new = FullWeights(
-        size, old.n_blocks, bias=False, together=old.together, average=old.drift is not None
-    )
-    before = old.means_.shape[1]
-    new.seen = old.seen
-    new.means_[:, :before] = old.means_
-    if new.drift is not None and old.drift is not None:
-        new.drift[:, :before] = old.drift
-    n_blocks = old.n_blocks if old.together else 1
-    for own, grown_own in zip(old.matrices, new.matrices, strict=True):
-        shape = (n_blocks, before, n_blocks, before)
-        wide = grown_own.reshape(n_blocks, size, n_blocks, size)
-        wide[:, :before, :, :before] = own.reshape(shape)
-    return new

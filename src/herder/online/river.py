@@ -151,7 +151,7 @@ class Adapter:
         """Give the probability of each label for the rows of a data frame."""
         import pandas as pd
 
-        from herder.online.named import probabilities
+        from herder.online.odds import probabilities
 
         self._need_variance()
         model = self._model
