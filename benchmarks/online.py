@@ -229,8 +229,9 @@ def main(names: list[str]) -> None:
         raise SystemExit(f"scenes must be among {', '.join(SCENES)}, got {', '.join(unknown)}")
     rows: Rows = [{"scene": "versions", **{name: version(name) for name in PACKAGES}}]
     for name in names or SCENES:
-        console.print(f"load of the machine before {name}: {os.getloadavg()[0]:.1f}")
-        rows += SCENES[name]()
+        load = os.getloadavg()[0]
+        console.print(f"load of the machine before {name}: {load:.1f}")
+        rows += [{"scene": "load", "before": name, "load": load}, *SCENES[name]()]
     bars = [row for row in rows if row["scene"] == "bar"]
     missed = [str(row["text"]) for row in bars if not row["met"]]
     console.print(f"bars: {len(bars)}, missed: {'; '.join(missed) or 'none'}")
