@@ -222,6 +222,18 @@ def test_broken_lines_can_be_left_out(tickets, tmp_path):
     assert same(load(tmp_path / "m.safetensors"), own(shifted(TABLE), LABELS))
 
 
+def test_rows_of_a_table_with_gaps_can_be_left_out(tmp_path):
+    table = columns()
+    table["x1"] = table["x1"].copy()
+    table["x1"][7], table["x1"][1500] = np.nan, np.inf
+    write_table(tmp_path / "t.csv", list(table), [table])
+    done = run("learn", tmp_path / "t.csv", "-o", tmp_path / "m.safetensors", "--skip-broken")
+    assert "2 broken lines left out, the first: row 8 of" in done.stdout
+    kept = np.delete(np.arange(ROWS), [7, 1500])
+    reference = NHERD().partial_fit(TABLE[kept, :4], LABELS[kept], classes=[-1, 1])
+    assert same(load(tmp_path / "m.safetensors"), reference)
+
+
 def test_unit_length(tickets, tmp_path):
     run("learn", tickets, "-o", tmp_path / "m.safetensors", "--normalise")
     X = shifted(TABLE)
@@ -313,7 +325,7 @@ def test_a_table_goes_on_by_the_names_of_its_columns(tmp_path):
 def test_a_model_from_python_goes_on(tickets, tmp_path):
     load_lines: Any = datasets.load_svmlight_file
     X, y = load_lines(str(tickets), zero_based=True)
-    save(NHERD().partial_fit(X[:900], y[:900].astype(int), classes=[-1, 1]), tmp_path / "p.model")
+    save(NHERD().partial_fit(X[:900], y[:900], classes=[-1.0, 1.0]), tmp_path / "p.model")
     rest = written(tmp_path / "b.svm", lines(TABLE[900:], LABELS[900:]))
     run("learn", rest, "--continue", tmp_path / "p.model", "-o", tmp_path / "m.safetensors")
     assert same(load(tmp_path / "m.safetensors"), own(shifted(TABLE), LABELS))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.cli._batch import Batch, Faults, label_value
+from herder.cli._batch import Batch, Faults, LabelKind, label_value
 from herder.cli._stream import Stream
 
 __all__ = ["Answers", "Marks", "Teller"]
@@ -33,11 +33,15 @@ class Answers:
     probabilities: NDArray[np.float64] | None
 
 
-@dataclass
 class Marks:
     """How predictions compare with the labels of a file.
 
     Parameters
+    ----------
+    classes : ndarray
+        Classes of the model.
+
+    Attributes
     ----------
     rows, wrong : int
         Rows whose label is a class of the model, and those of them predicted wrongly.
@@ -45,24 +49,28 @@ class Marks:
         Rows with another label, and rows without one.
     """
 
-    rows: int = 0
-    wrong: int = 0
-    strange: int = 0
-    bare: int = 0
+    def __init__(self, classes: NDArray[Any]) -> None:
+        self.kind: LabelKind = "text" if classes.dtype.kind in "UO" else "int"
+        self.places = {value: k for k, value in enumerate(classes.tolist())}
+        self.classes = classes
+        self.rows = self.wrong = self.strange = self.bare = 0
 
-    def add(self, batch: Batch, answers: Answers, classes: NDArray[Any]) -> None:
+    def add(self, batch: Batch, answers: Answers) -> None:
         """Compare a batch."""
-        values = [_value_among(name, classes) for name in batch.names]
-        known = np.array([value is not None for value in values] + [False])
-        labelled = batch.codes >= 0
-        usable = known[batch.codes] & labelled
-        self.bare += int((~labelled).sum())
-        self.strange += int((labelled & ~usable).sum())
+        places = np.array([*map(self._place, batch.names), -1])[batch.codes]
+        usable = places >= 0
+        self.bare += int((batch.codes < 0).sum())
+        self.strange += int((~usable & (batch.codes >= 0)).sum())
         self.rows += int(usable.sum())
-        if usable.any():
-            filled = [classes[0] if value is None else value for value in values]
-            truth = np.array(filled, dtype=classes.dtype)[batch.codes[usable]]
-            self.wrong += int((truth != answers.labels[usable]).sum())
+        truth = self.classes[places[usable]]
+        self.wrong += int((truth != answers.labels[usable]).sum())
+
+    def _place(self, name: str) -> int:
+        """Give the place of the class that a label means, or -1."""
+        try:
+            return self.places.get(label_value(name, self.kind), -1)
+        except ValueError:
+            return -1  # a word or a measurement where classes are whole numbers
 
     def lines(self, what: str) -> list[str]:
         """Say it."""
@@ -74,16 +82,6 @@ class Marks:
         if self.strange:
             lines.append(f"{self.strange:,} rows have labels that are no classes of the model")
         return lines
-
-
-def _value_among(name: str, classes: NDArray[Any]) -> Any:
-    """Give the class that a label means, or None."""
-    kind = "text" if classes.dtype.kind in "UO" else "int"
-    try:
-        value = label_value(name, kind)
-    except ValueError:
-        return None  # a word or a measurement where classes are whole numbers
-    return value if value in classes.tolist() else None
 
 
 class Teller:

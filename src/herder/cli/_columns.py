@@ -18,10 +18,10 @@ from herder._store import TableSource
 from herder.cli._batch import Batch, Faults
 from herder.online.hashing import hash_features
 
-__all__ = ["Columns", "choose_columns", "read_columns"]
+__all__ = ["CHUNK_BYTES", "Columns", "choose_columns", "read_columns"]
 
-#: Bytes of one chunk while a table is read.
-CHUNK_BYTES = 16 * 2**20
+#: Bytes of one chunk while a table is read; its words take many times that.
+CHUNK_BYTES = 4 * 2**20
 
 #: Words as `hash_features` cuts them from a text.
 _WORD = re.compile(r"(?u)\b\w\w+\b")

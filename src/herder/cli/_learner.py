@@ -105,6 +105,7 @@ class Learner:
         self.is_new = not hasattr(model, "classes_")
         self.kind: LabelKind | None = None
         self.classes: list[Any] = []
+        self._known: set[Any] = set()
         self.width = 0
         self.tally = Tally()
         self.warnings: list[str] = []
@@ -112,6 +113,7 @@ class Learner:
         self._names = vars(model).pop("feature_names_in_", None)
         if not self.is_new:
             self.classes = model.classes_.tolist()
+            self._known.update(self.classes)
             self.kind = "text" if model.classes_.dtype.kind in "UO" else "int"
             self.width = model.n_features_in_
 
@@ -135,6 +137,7 @@ class Learner:
                 f"labels must be of two classes or more, got only {_some(self.classes)}; if the "
                 "others come later: --new-classes"
             )
+        self._known.update(values)
         self.widen(width)
 
     def widen(self, width: int) -> None:
@@ -187,7 +190,7 @@ class Learner:
     def _values(self, batch: Batch) -> NDArray[Any]:
         """Give the classes of the rows; a label that is none of them is refused by its place."""
         if self.kind is None:
-            self.expect(sorted(set(batch.names)), batch.X.shape[1])
+            self.expect(batch.names, batch.X.shape[1])
         values: list[Any] = [self.classes[0]] * len(batch.names)
         for code in map(int, np.unique(batch.codes)):
             try:
@@ -199,13 +202,13 @@ class Learner:
 
     def _value(self, name: str) -> Any:
         value = label_value(name, self.kind or "text")
-        if value not in self.classes:
+        if value not in self._known:
             if self.model.new_classes == "error":
                 raise ValueError(
                     f"label must be one of {_some(self.classes)}, got {name!r}; --new-classes "
                     "lets classes come later"
                 )
-            self.classes.append(value)
+            self._known.add(value)
         return value
 
 

@@ -149,7 +149,7 @@ def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
                 "for its two classes, and no room for more"
             )
         model.set_params(new_classes="add")
-    return model, Input.from_json(meta["input"]) if "input" in meta else None
+    return model, Input.of_model(path, meta)
 
 
 def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
@@ -334,10 +334,10 @@ def _test_stream(path: Path, stream: Stream) -> Stream:
 
 
 def _test_lines(test: Stream, model: Any, progress: Progress) -> list[str]:
-    marks, teller = Marks(), Teller(model)
+    marks, teller = Marks(model.classes_), Teller(model)
     task = progress.add_task("testing", total=test.size, note="")
     for batch, answers in teller.answers(test, Faults()):
-        marks.add(batch, answers, model.classes_)
+        marks.add(batch, answers)
         progress.update(task, completed=batch.done)
     test.require_rows(marks.rows + marks.strange, Faults())
     return marks.lines(f"error on {test.paths[0]}")

@@ -14,7 +14,7 @@ from herder._store import write_table
 from herder.cli._answers import Answers, Marks, Teller
 from herder.cli._batch import Batch, Faults
 from herder.cli._border import heed_signals
-from herder.cli._columns import Columns
+from herder.cli._columns import CHUNK_BYTES, Columns
 from herder.cli._explain import Words, rank
 from herder.cli._stream import Input, Stream, open_stream
 from herder.io import read_model
@@ -49,7 +49,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
         Takes the answers as csv if they go to no file of their own.
     """
     model, meta = read_model(job.model)
-    kept = Input.from_json(meta["input"]) if "input" in meta else None
+    kept = Input.of_model(job.model, meta)
     ranking = rank(model, job.top, job.by) if job.explain else None
     stream = None if job.data is None else _opened(job, job.data, model, kept)
     about = [] if stream is None else _predict(job, model, stream, progress, out)
@@ -62,7 +62,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
     if columns is not None and columns.is_hashed and stream is not None:
         words = Words(columns, ranking.all_places)
         for source in stream.tables:
-            for chunk in source.chunks():
+            for chunk in source.chunks(CHUNK_BYTES):
                 heed_signals()
                 words.look(chunk)
     return ranking.lines(columns, words), about
@@ -101,12 +101,12 @@ def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
 
 def _predict(job: Job, model: Any, stream: Stream, progress: Progress, out: TextIO) -> list[str]:
     """Write the answers, and give what there is to say about them."""
-    faults, marks, teller = Faults(job.skip_broken), Marks(), Teller(model)
+    faults, marks, teller = Faults(job.skip_broken), Marks(model.classes_), Teller(model)
     task = progress.add_task("predicting", total=stream.size, note="")
 
     def chunks() -> Iterator[dict[str, NDArray[Any]]]:
         for batch, answers in teller.answers(stream, faults):
-            marks.add(batch, answers, model.classes_)
+            marks.add(batch, answers)
             progress.update(task, completed=batch.done)
             yield _columns(job, batch, answers)
 

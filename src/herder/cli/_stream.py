@@ -44,12 +44,18 @@ class Input:
         return {"columns": columns, "normalise": self.normalise}
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Input":
-        """Take the plain form."""
-        columns = plain["columns"]
-        return cls(
-            None if columns is None else Columns.from_json(columns), bool(plain["normalise"])
-        )
+    def of_model(cls, path: Path, meta: Mapping[str, Any]) -> "Input | None":
+        """Take what was kept with a model; None if it was saved from Python."""
+        if "input" not in meta:
+            return None
+        try:
+            columns = meta["input"]["columns"]
+            kept = None if columns is None else Columns.from_json(columns)
+            return cls(kept, bool(meta["input"]["normalise"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"{path} must say how its rows became features, got {meta['input']!r}"
+            ) from error
 
 
 @dataclass
