@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from herder.fields.live import Position
     from herder.fields.moment import MomentHerder, MomentHerding, moment_herd
     from herder.fields.uncertainty import Estimate, count_estimate, estimate
+    from herder.io import load, save
     from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
     from herder.kernel.ascent import KernelMean
     from herder.kernel.bandwidth import median_bandwidth
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from herder.online.hashing import hash_features
     from herder.online.merging import merge
     from herder.online.perceptron import Perceptron
+    from herder.online.river import for_river
     from herder.online.voted import VotedPerceptron
 
     __version__: str
@@ -92,16 +94,19 @@ __all__ = [
     "count_estimate",
     "estimate",
     "expectation_bounds",
+    "for_river",
     "hash_features",
     "herd",
     "herd_density",
     "kernel_herd",
     "kernel_mean",
     "kl_divergence",
+    "load",
     "median_bandwidth",
     "merge",
     "mmd",
     "moment_herd",
+    "save",
     "thin",
     "total_variation",
 ]
@@ -150,16 +155,19 @@ _HOME = {
     "count_estimate": "herder.fields.uncertainty",
     "estimate": "herder.fields.uncertainty",
     "expectation_bounds": "herder.fields.bounds",
+    "for_river": "herder.online.river",
     "hash_features": "herder.online.hashing",
     "herd": "herder.core.dynamics",
     "herd_density": "herder.kernel.density",
     "kernel_herd": "herder.kernel.herding",
     "kernel_mean": "herder.kernel.mmd",
     "kl_divergence": "herder.metrics",
+    "load": "herder.io",
     "median_bandwidth": "herder.kernel.bandwidth",
     "merge": "herder.online.merging",
     "mmd": "herder.kernel.mmd",
     "moment_herd": "herder.fields.moment",
+    "save": "herder.io",
     "thin": "herder.kernel.thinning",
     "total_variation": "herder.metrics",
 }

@@ -1,8 +1,10 @@
 """Where the command meets its user: errors, consoles, progress, sizes, paths."""
 
 import functools
+import os
 import shlex
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -36,6 +38,9 @@ P = ParamSpec("P")
 #: Exit codes: what the user asked cannot be done; the user stopped it (128 + SIGINT).
 USER_ERROR, STOPPED = 2, 130
 
+#: Exit code when the reader of a pipe has gone (128 + SIGPIPE), as for other commands.
+NO_READER = 141
+
 #: What the library calls a remedy, and its name here.
 OPTIONS = (
     ("missing='category'", "--missing category"),
@@ -58,6 +63,10 @@ def user_errors(verb: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             _say("stopped: nothing was written")
             raise typer.Exit(STOPPED) from None
+        except BrokenPipeError:
+            # whoever reads has seen enough; nothing more is flushed at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(NO_READER) from None
         except OSError as error:
             where = "" if error.filename is None else f": {error.filename}"
             _say(f"{error.strerror}{where}" if error.strerror else str(error))

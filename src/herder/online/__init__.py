@@ -10,6 +10,7 @@ from herder.online.gaussian import AROW, NHERD, SecondOrderPerceptron
 from herder.online.hashing import hash_features
 from herder.online.merging import merge
 from herder.online.perceptron import Perceptron
+from herder.online.river import for_river
 from herder.online.voted import VotedPerceptron
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Perceptron",
     "SecondOrderPerceptron",
     "VotedPerceptron",
+    "for_river",
     "hash_features",
     "merge",
 ]

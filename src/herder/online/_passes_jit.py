@@ -157,23 +157,31 @@ def _look_csr(
     start: int,
     stop: int,
 ) -> tuple[float, float]:
-    """Give mu.x and x'Sx; two chains of sums, since one would wait for itself."""
-    one, two = np.uintp(1), np.uintp(2)
+    """Give mu.x and x'Sx; four chains of sums, since one would wait for itself."""
+    one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
     k, end = np.uintp(start), np.uintp(stop)
-    m0, m1, v0, v1 = 0.0, 0.0, 0.0, 0.0
-    while k + one < end:
-        x, j = np.float64(data[k]), np.uintp(indices[k])
-        z, i = np.float64(data[k + one]), np.uintp(indices[k + one])
-        m0 += table[j, 0] * x
-        v0 += table[j, 1] * x * x
-        m1 += table[i, 0] * z
-        v1 += table[i, 1] * z * z
-        k += two
-    if k < end:
-        x, j = np.float64(data[k]), np.uintp(indices[k])
-        m0 += table[j, 0] * x
-        v0 += table[j, 1] * x * x
-    return m0 + m1, v0 + v1
+    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
+    v0, v1, v2, v3 = 0.0, 0.0, 0.0, 0.0
+    while k + three < end:
+        x0, j0 = np.float64(data[k]), np.uintp(indices[k])
+        x1, j1 = np.float64(data[k + one]), np.uintp(indices[k + one])
+        x2, j2 = np.float64(data[k + two]), np.uintp(indices[k + two])
+        x3, j3 = np.float64(data[k + three]), np.uintp(indices[k + three])
+        m0 += table[j0, 0] * x0
+        v0 += table[j0, 1] * (x0 * x0)
+        m1 += table[j1, 0] * x1
+        v1 += table[j1, 1] * (x1 * x1)
+        m2 += table[j2, 0] * x2
+        v2 += table[j2, 1] * (x2 * x2)
+        m3 += table[j3, 0] * x3
+        v3 += table[j3, 1] * (x3 * x3)
+        k += four
+    while k < end:
+        x0, j0 = np.float64(data[k]), np.uintp(indices[k])
+        m0 += table[j0, 0] * x0
+        v0 += table[j0, 1] * (x0 * x0)
+        k += one
+    return (m0 + m1) + (m2 + m3), (v0 + v1) + (v2 + v3)
 
 
 @jit_fused
@@ -193,16 +201,25 @@ def _move_csr(
 ) -> None:
     """Update the features of a row; meanwhile ask for those of entries ``ahead`` to ``end``."""
     if form == PROJECT:
-        for k in range(start, stop):
-            if ahead < end:
+        half = start + (stop - start) // 2 * 2
+        for k in range(start, half, 2):  # two at a time, so that they share a division
+            if ahead + 1 < end:
                 prefetch(table, indices[ahead])
-                ahead += 1
-            x, j = np.float64(data[k]), np.uintp(indices[k])
-            s = table[j, 1]
-            sx = s * x
-            table[j, 0] += alpha * sx
-            s /= 1.0 + gain * sx * x
-            table[j, 1] = s if s > FLOOR else FLOOR
+                prefetch(table, indices[ahead + 1])
+                ahead += 2
+            x0, j0 = np.float64(data[k]), np.uintp(indices[k])
+            x1, j1 = np.float64(data[k + 1]), np.uintp(indices[k + 1])
+            s0, s1 = table[j0, 1], table[j1, 1]
+            sx0, sx1 = s0 * x0, s1 * x1
+            wide0, wide1 = 1.0 + gain * sx0 * x0, 1.0 + gain * sx1 * x1
+            table[j0, 0] += alpha * sx0
+            table[j1, 0] += alpha * sx1
+            s0 /= wide0
+            s1 /= wide1
+            table[j0, 1] = s0 if s0 > FLOOR else FLOOR
+            table[j1, 1] = s1 if s1 > FLOOR else FLOOR
+        if half < stop:
+            _move_feature(table[np.uintp(indices[half])], data[half], alpha, gain, v, rate, form)
     elif form == NONE:
         for k in range(start, stop):
             table[np.uintp(indices[k]), 0] += alpha * np.float64(data[k])
