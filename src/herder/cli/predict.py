@@ -1,6 +1,5 @@
 """``herder predict``: labels of rows by a model, and what the model has learnt."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -89,16 +88,11 @@ def predict(
     job = Job(model, data, output, explain, top, by, label, skip_broken)
     out = sys.stdout  # before a progress bar takes its place
     answers_here = output is None and not explain
-    try:
-        with progress_bar() as progress:
-            hidden = quiet or (answers_here and out.isatty())
-            progress.disable = progress.disable or hidden
-            features, about = run_job(job, progress, out)
-        out.flush()
-    except BrokenPipeError:
-        # the reader, such as head, has seen enough; what is left goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-        return
+    with progress_bar() as progress:
+        hidden = quiet or (answers_here and out.isatty())
+        progress.disable = progress.disable or hidden
+        features, about = run_job(job, progress, out)
+    out.flush()
     for line in [] if quiet else about:
         typer.echo(line, err=answers_here)
     for line in features:
