@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.streams.cases import Stream, dict_rows
-from herder import AROW, NHERD
-from herder.online.river import for_river
+from herder import AROW, NHERD, for_river
 
 __all__ = ["RIVER_BASE", "RIVER_OURS", "learners", "river_error", "river_runs"]
 
