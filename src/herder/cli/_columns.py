@@ -2,7 +2,8 @@
 
 Columns of numbers come first, each a feature. If there are columns of text, as many features
 follow as hashing has places; a text column gives its words, a category ``column=value``, and the
-words of several text columns are told apart by ``column=word``.
+words of several text columns are told apart by ``column=word``. A number has one spelling as a
+category, whatever else its column holds: 1 and 1.0 are the same value.
 """
 
 import re
@@ -25,6 +26,10 @@ CHUNK_BYTES = 4 * 2**20
 
 #: Words as `hash_features` cuts them from a text.
 _WORD = re.compile(r"(?u)\b\w\w+\b")
+
+#: Numbers as columns of numbers have them; codes such as 007 are words.
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,9 @@ class Columns:
                 if text is not None:
                     row += [front + word for word in _WORD.findall(str(text).lower())]
         for name in self.category:
-            for row, value in zip(rows, chunk[name].tolist(), strict=True):
+            for row, value in zip(rows, _cells(chunk[name]), strict=True):
                 if value is not None and value == value:
-                    row.append(f"{name}={value}")
+                    row.append(f"{name}={_spelt(value)}")
         return rows
 
 
@@ -224,6 +229,22 @@ def _batch(
         faults.add(path, "row", sorted(found))
         batch = batch.rows(keep)
     return batch
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    """Give the values of a column; short floats as the numbers they were made from."""
+    if column.dtype.kind == "f" and column.itemsize < 8:
+        return [float(str(value)) for value in column]
+    return column.tolist()
+
+
+def _spelt(value: Any) -> str:
+    """Write a value in the one way that does not depend on the rest of its column."""
+    if isinstance(value, str):
+        if _WHOLE.fullmatch(value) or not _NUMBER.fullmatch(value):
+            return value
+        value = float(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _as_numbers(
