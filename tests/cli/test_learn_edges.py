@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from herder import NHERD
 from herder.cli import app
 from herder.cli._columns import Columns
+from herder.io import load
 
 
 def run(*words: object, code: int = 0, stdin: bytes | None = None) -> Any:
@@ -70,3 +72,39 @@ def test_other_values_are_spelt_alike_too():
         ["c=é"],
         [],
     ]
+
+
+BROKEN = [
+    "1 2000000:1 5:1 2000000:2",  # the same index again, out of order
+    "1 2000000:1e999",
+    f"{'a' * 300} 2000000:1",
+    "nan 2000000:1",
+    "1,2 2000000:1",
+]
+
+
+@pytest.mark.parametrize("line", BROKEN)
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_line_left_out_leaves_no_trace(tmp_path, line, piped):
+    text = f"{line}\n1 1:1\n-1 3:1\n+1 2:1\n"
+    path = written(tmp_path / "a.svm", text)
+    out = ("--skip-broken", "-o", tmp_path / "m.safetensors")
+    done = run("learn", "-" if piped else path, *out, stdin=text.encode() if piped else None)
+    assert "1 broken lines left out" in done.stdout
+    model = load(tmp_path / "m.safetensors")
+    X = [[0.0, 1, 0, 0], [0.0, 0, 0, 1], [0.0, 0, 1, 0]]
+    reference = NHERD().partial_fit(X, [1, -1, 1], classes=[-1, 1])
+    assert model.classes_.tolist() == [-1, 1]
+    np.testing.assert_array_equal(model.coef_, reference.coef_)
+
+
+@pytest.mark.parametrize("algorithm", ["nherd", "pa"])
+def test_a_model_of_one_class_has_nothing_to_explain(tmp_path, algorithm):
+    model, rows = tmp_path / "m.safetensors", written(tmp_path / "a.svm", "ham 1:1\nham 2:1\n")
+    run("learn", rows, "-o", model, "--new-classes", "--algorithm", algorithm)
+    line = "only ham so far: there is nothing to tell apart yet\n"
+    assert run("predict", model, "--explain").stdout == line
+    done = run("predict", model, rows, "--explain")
+    assert done.stdout.endswith(line)
+    assert "2 rows predicted" in done.stdout
+    assert [row["label"] for row in answers(model, rows)] == ["ham", "ham"]

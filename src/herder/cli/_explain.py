@@ -94,6 +94,8 @@ class Ranking:
             Gives names to hashed features.
         """
         classes, lines = self.model.classes_.tolist(), []
+        if len(classes) < 2:
+            return [f"only {classes[0]} so far: there is nothing to tell apart yet"]
         for block, places in enumerate(self.places):
             if len(self.places) > 1:
                 lines.append(f"for {classes[block]}:")

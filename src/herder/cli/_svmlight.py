@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ class _Reader:
             self.faults.add(self.path, "line", sorted(found))
             keep = np.ones(n_rows, dtype=bool)
             keep[list(bad_rows)] = False
-            batch = batch.rows(keep)
+            batch = _without_trace(batch.rows(keep))
         return batch
 
     def _rule(self, wrong: int) -> str:
@@ -197,6 +198,14 @@ class _Reader:
         if self.limit == MAX_INDEX:
             return f"must have indices up to {self.limit:,}"
         return f"must have indices below the {self.limit + 1:,} --features"
+
+
+def _without_trace(batch: Batch) -> Batch:
+    """Forget the features and labels that only rows left out had."""
+    batch.X.resize((len(batch), int(batch.X.indices.max(initial=-1)) + 1))
+    used = np.unique(batch.codes[batch.codes >= 0])
+    codes = np.where(batch.codes < 0, -1, np.searchsorted(used, batch.codes))
+    return replace(batch, codes=codes, names=[batch.names[code] for code in used.tolist()])
 
 
 def _allocate(size: int) -> _jit.Lines:
