@@ -108,3 +108,38 @@ def test_a_model_of_one_class_has_nothing_to_explain(tmp_path, algorithm):
     assert done.stdout.endswith(line)
     assert "2 rows predicted" in done.stdout
     assert [row["label"] for row in answers(model, rows)] == ["ham", "ham"]
+
+
+@pytest.mark.parametrize(
+    ("words", "n_classes", "matrices"),
+    [
+        ((), 2, 1),
+        ((), 3, 9),  # one matrix over the weights of all classes
+        (("--multi-class", "one-vs-rest"), 3, 3),
+        (("--new-classes",), 2, 4),
+    ],
+)
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_whole_covariance_counts_as_memory(tmp_path, words, n_classes, matrices, piped):
+    text = "".join(f"{k} {k + 1}:1\n" for k in range(n_classes)) + "1 999:1\n"
+    path = written(tmp_path / "a.svm", text)
+    given = ["learn", "-" if piped else path, "-o", tmp_path / "m.safetensors", *words]
+    given += ["--max-memory", f"{16 * matrices}M"]
+    stdin = text.encode() if piped else None
+    run(*given, "-q", stdin=stdin)  # independent weights take little
+    # 1,001 rows of 8,008 bytes, and as much again while the model is written
+    given[-1] = f"{15 * matrices}M"
+    done = run(*given, "--covariance", "full", code=2, stdin=stdin)
+    needed = f"at least {2 * 8 * 1001**2 * matrices / 2**20 + 0.03 * n_classes:,.0f}M"
+    assert f"max-memory must be {needed} for 1,000 features and {n_classes}" in done.stderr
+    assert done.stderr.rstrip().endswith("raise --max-memory, or take --covariance project")
+    given[-1] = f"{16 * matrices}M"
+    run(*given, "--covariance", "full", "-q", stdin=stdin)
+
+
+def test_classes_that_come_later_count_as_memory(tmp_path):
+    stdin = b"a 1:1\nb 99999:1\n" + b"a 1:1\n" * 1000 + b"c 1:1\nd 1:1\n"
+    words = ("learn", "-", "--new-classes", "-o", tmp_path / "m.safetensors", "-q")
+    done = run(*words, "--classes", "a,b", "--max-memory", "7M", code=2, stdin=stdin)
+    assert "max-memory must be at least 9M for 100,000 features and 3 classes" in done.stderr
+    run(*words, "--classes", "a,b", "--max-memory", "13M", stdin=stdin)

@@ -54,14 +54,21 @@ def make_model(algorithm: str, given: Mapping[str, Any], **common: Any) -> Any:
 
 def require_room(model: Any, n_features: int, n_classes: int, max_memory: int) -> None:
     """Refuse a model that exceeds the memory limit."""
-    n_blocks = 1 if n_classes == 2 and model.new_classes == "error" else n_classes
-    # means, variances and averages, and as much again while they are written
+    few = n_classes == 2 and model.new_classes == "error"
+    n_blocks = 1 if few else n_classes
+    # means, variances and averages, and as much again while they are written or widened
     needed = n_features * n_blocks * 8 * (3 if model.average else 2) * 2
+    remedy = "give the features smaller numbers"
+    if getattr(model, "kernel", None) is None and model._checked_rule().is_full:
+        side = n_features + bool(model.fit_intercept)
+        # blocks that learn together share one matrix
+        blocks = n_blocks**2 if model.multi_class == "max-margin" else n_blocks
+        needed += side * side * blocks * 8 * 2
+        remedy = "take --covariance project"
     if needed > max_memory:
         raise ValueError(
             f"max-memory must be at least {needed / 2**20:,.0f}M for {n_features:,} features and "
-            f"{n_classes} classes, got {max_memory / 2**20:,.0f}M: raise --max-memory, or give "
-            "the features smaller numbers"
+            f"{n_classes} classes, got {max_memory / 2**20:,.0f}M: raise --max-memory, or {remedy}"
         )
 
 
@@ -138,6 +145,8 @@ class Learner:
                 "others come later: --new-classes"
             )
         self._known.update(values)
+        if width <= self.width:
+            self._require_room(self.width)
         self.widen(width)
 
     def widen(self, width: int) -> None:
@@ -148,7 +157,7 @@ class Learner:
             raise ValueError(
                 f"rows must have at most the {self.width:,} features of the model, got {width:,}"
             )
-        require_room(self.model, width, max(2, len(self.classes)), self.max_memory)
+        self._require_room(width)
         if hasattr(self.model, "classes_"):
             weights = self.model._weights
             if not hasattr(weights, "extended"):
@@ -209,7 +218,11 @@ class Learner:
                     "lets classes come later"
                 )
             self._known.add(value)
+            self._require_room(self.width)
         return value
+
+    def _require_room(self, width: int) -> None:
+        require_room(self.model, width, max(2, len(self._known)), self.max_memory)
 
 
 def _some(values: Iterable[Any]) -> str:
