@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from herder import NHERD
-from herder.cli import app
+from herder.cli import _learning, app
 from herder.cli._columns import Columns
 from herder.io import load
 
@@ -143,3 +143,83 @@ def test_classes_that_come_later_count_as_memory(tmp_path):
     done = run(*words, "--classes", "a,b", "--max-memory", "7M", code=2, stdin=stdin)
     assert "max-memory must be at least 9M for 100,000 features and 3 classes" in done.stderr
     run(*words, "--classes", "a,b", "--max-memory", "13M", stdin=stdin)
+
+
+GOOD = "1 1:1 2:1\n-1 2:2\n" * 20
+
+
+def test_a_broken_line_to_test_on_is_found_before_learning(tmp_path):
+    rows, test = written(tmp_path / "a.svm", GOOD), written(tmp_path / "b.svm", GOOD + "1 2:x\n")
+    words = ("learn", rows, "--test", test, "-o", tmp_path / "m.safetensors")
+    done = run(*words, code=2)
+    assert done.stdout == ""
+    assert f"line 41 of {test} must have a finite number as value" in done.stderr
+    assert not (tmp_path / "m.safetensors").exists()
+    done = run(*words, "--skip-broken")
+    assert f"error on {test} 0.0000 +- 0.0000 (0 of 40 rows)" in done.stdout
+    assert done.stdout.count("1 broken lines left out, the first: line 41 of") == 1
+
+
+def test_a_table_to_test_on_is_looked_through_before_learning(tmp_path):
+    rows = written(tmp_path / "a.csv", "a,label\n" + "1,x\n2,y\n" * 20)
+    words = ("learn", rows, "-o", tmp_path / "m.safetensors", "--test")
+    test = written(tmp_path / "b.csv", "a,label\n1,x\n,y\n")
+    assert "row 2 of" in run(*words, test, code=2).stderr
+    lacks = written(tmp_path / "c.csv", "b,label\n1,x\n")
+    assert (
+        "must have the columns that the model was trained on" in run(*words, lacks, code=2).stderr
+    )
+    assert not (tmp_path / "m.safetensors").exists()
+    assert "1 broken lines left out" in run(*words, test, "--skip-broken").stdout
+
+
+def test_the_model_is_kept_if_what_is_read_once_is_broken(tmp_path):
+    rows, model = written(tmp_path / "a.svm", GOOD), tmp_path / "m.safetensors"
+    words = ("learn", rows, "--test", "-", "-o", model)
+    done = run(*words, code=2, stdin=b"1 1:1\n1 x\n")
+    assert "line 2 of - must have index:value" in done.stderr
+    assert done.stderr.rstrip().endswith(f"; {model} was written, but not tested")
+    assert load(model).n_seen_ == 40
+    assert "error on - 0.0000" in run(*words, "--skip-broken", stdin=b"1 1:1\n1 x\n").stdout
+    done = run("learn", "-", "--test", "-", "-o", model, code=2, stdin=GOOD.encode())
+    assert "test must not be the standard input if the rows come from it" in done.stderr
+
+
+def test_stopping_the_test_keeps_the_model(tmp_path, monkeypatch):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_learning.Marks, "add", stop)
+    rows, model = written(tmp_path / "a.svm", GOOD), tmp_path / "m.safetensors"
+    done = run("learn", rows, "--test", rows, "-o", model, code=130)
+    assert done.stderr == f"herder: stopped: {model} was written, but not tested\n"
+    assert load(model).n_seen_ == 40
+
+
+def test_labels_that_the_model_does_not_know_are_told(tmp_path):
+    rows, test = written(tmp_path / "a.svm", GOOD), written(tmp_path / "b.svm", "7 1:1\n")
+    done = run("learn", rows, "--test", test, "-o", tmp_path / "m.safetensors")
+    assert "labels of the rows are no classes of the model: no error to tell" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["1", "+1", "1.0"])
+@pytest.mark.parametrize("label", ["1", "+1", "1.0"])
+def test_weights_are_for_labels_not_for_their_spelling(tmp_path, name, label):
+    rows = written(tmp_path / "a.svm", f"{label} 1:1\n-1 2:1\n")
+    run("learn", rows, "-o", tmp_path / "m.safetensors", "--class-weight", f"{name}=2")
+    assert load(tmp_path / "m.safetensors").class_weight == {1: 2.0}
+
+
+def test_weights_of_classes_that_come_later(tmp_path):
+    rows = written(tmp_path / "a.svm", GOOD)
+    words = ("learn", rows, "-o", tmp_path / "m.safetensors", "--class-weight")
+    run(*words, "5=2", "--classes", "5")
+    assert load(tmp_path / "m.safetensors").class_weight == {5: 2.0}
+    run(*words, "6=2", "--new-classes")
+    assert load(tmp_path / "m.safetensors").class_weight == {6: 2.0}
+    for name in ("x", "0.5"):
+        done = run(*words, f"{name}=2", "--new-classes", code=2)
+        assert f"class-weight must name labels of the rows, got {name!r}" in done.stderr
+    # a word among the classes makes all of them words
+    run(*words, "balanced", "--classes", "x")
+    assert load(tmp_path / "m.safetensors").class_weight == {"1": 1.0, "-1": 1.0}

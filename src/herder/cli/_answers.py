@@ -75,7 +75,8 @@ class Marks:
     def lines(self, what: str) -> list[str]:
         """Say it."""
         if not self.rows:
-            return []
+            why = "labels of the rows are no classes of the model: no error to tell"
+            return [why] if self.strange else []
         spread = np.sqrt(self.wrong * (self.rows - self.wrong) / self.rows**3)
         line = f"{what} {self.wrong / self.rows:.4f} +- {spread:.4f} ({self.wrong:,} of "
         lines = [f"{line}{self.rows:,} rows)"]

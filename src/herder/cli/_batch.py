@@ -121,6 +121,12 @@ class Faults:
             self.first = self.first or text
             self.count += 1
 
+    def lines(self) -> list[str]:
+        """Say how many were left out, if any."""
+        if not self.count:
+            return []
+        return [f"{self.count:,} broken lines left out, the first: {self.first}"]
+
 
 def label_kind(names: Iterable[str]) -> LabelKind:
     """Tell whether labels are whole numbers or words; other numbers are no classes."""

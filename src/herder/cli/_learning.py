@@ -1,8 +1,8 @@
 """The job behind ``herder learn``: look at the rows, learn them in turn, write the model.
 
 Files are read twice: first to know all labels and features, and that no line is broken, then to
-learn. The standard input is read once; features that come later are added at their prior, which is
-the same as if they had been known.
+learn; the file to test on is looked through before that too. The standard input is read once;
+features that come later are added at their prior, which is the same as if they had been known.
 """
 
 import sys
@@ -18,10 +18,11 @@ from rich.progress import Progress, TaskID
 
 from herder.cli._answers import Marks, Teller
 from herder.cli._batch import Batch, Faults, joined, label_kind, label_value
-from herder.cli._border import heed_signals
+from herder.cli._border import STOPPED, heed_signals
 from herder.cli._columns import Columns, choose_columns
 from herder.cli._learner import Learner, Tally, make_model
 from herder.cli._stream import Facts, Input, Stream, open_stream
+from herder.cli._svmlight import STDIN
 from herder.io import read_model, save
 
 __all__ = ["Job", "run_job"]
@@ -110,14 +111,16 @@ class Board:
             self.mark = self.mark + self.every if self.every else 2 * self.mark
 
 
-def run_job(job: Job, progress: Progress) -> list[str]:
-    """Do the job; give the lines to print."""
+def run_job(job: Job, progress: Progress) -> None:
+    """Do the job, and print what there is to say; the model is safe before it is tested."""
     board = Board(job, progress)
     model, kept = (None, None) if job.start is None else _started(job, job.start)
     stream = _opened(job, model, kept)
     test = None if job.test is None else _test_stream(job.test, stream)
     faults = Faults(job.skip_broken)
     facts = stream.scan(faults, progress) if stream.can_repeat else None
+    if test is not None and test.can_repeat:
+        test.scan(Faults(job.skip_broken), progress)
     if facts is None and job.epochs > 1:
         raise ValueError(f"epochs must be 1 for what can be read once, got {job.epochs}")
     learner = Learner(
@@ -132,11 +135,18 @@ def run_job(job: Job, progress: Progress) -> list[str]:
         learner.widen(job.features)
     # broken lines of a file have been counted by now
     _learn(job, stream, learner, faults if facts is None else Faults(job.skip_broken), board)
-    lines = _summary(job, learner, faults)
-    if test is not None:
-        lines += _test_lines(test, learner.model, progress)
     save(learner.finish(), job.output, meta={"input": stream.input.to_json()})
-    return [] if job.quiet else lines
+    try:
+        for line in _summary(job, learner, faults):
+            board.say(line)
+        if test is not None:
+            for line in _test_lines(test, learner.model, Faults(job.skip_broken), progress):
+                board.say(line)
+    except KeyboardInterrupt:
+        typer.echo(f"herder: stopped: {job.output} was written, but not tested", err=True)
+        raise typer.Exit(STOPPED) from None
+    except ValueError as error:
+        raise ValueError(f"{error}; {job.output} was written, but not tested") from error
 
 
 def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
@@ -220,18 +230,20 @@ def _new_model(job: Job, facts: Facts | None) -> Any:
 def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
     """Give a factor for each class, from ``balanced`` or ``label=factor``."""
     found: dict[int | str, float] = {}
+    names = [text.rpartition("=")[0] for text in job.class_weight]
+    # the kind that the learner will find, so that its classes and these are the same values
+    given = [*(facts.labels if facts else ()), *job.classes]
+    kind = label_kind(given or names)
     if job.class_weight == ("balanced",):
         if facts is None:
             raise ValueError(
                 "class-weight must be LABEL=FACTOR for what can be read once, got balanced"
             )
-        kind = label_kind(facts.labels)
         counts: Counter[int | str] = Counter()
         for name, count in facts.labels.items():
             counts[label_value(name, kind)] += count
         return {label: facts.n_rows / (len(counts) * n) for label, n in counts.items()}
-    names = [text.rpartition("=")[0] for text in job.class_weight]
-    kind = label_kind([*names, *(facts.labels if facts else ()), *job.classes])
+    known = {label_value(name, kind) for name in given}
     for text, name in zip(job.class_weight, names, strict=True):
         try:
             factor = float(text.rpartition("=")[2])
@@ -239,9 +251,13 @@ def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
             factor = -1.0
         if not name or not 0 <= factor < float("inf"):
             raise ValueError(f"class-weight must be balanced or LABEL=FACTOR, got {text!r}")
-        if facts is not None and name not in facts.labels and not job.new_classes:
+        try:
+            label = label_value(name, kind)
+        except ValueError:
+            label = None  # no label that goes with the others
+        if label is None or (given and label not in known and not job.new_classes):
             raise ValueError(f"class-weight must name labels of the rows, got {name!r}")
-        found[label_value(name, kind)] = factor
+        found[label] = factor
     return found
 
 
@@ -321,23 +337,23 @@ def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
         + (f", {model.n_seen_:,} with those before" if job.start else ""),
         f"progressive error {tally.error:.4f}: rows predicted wrongly before they were learnt",
     ]
-    if faults.count:
-        lines.append(f"{faults.count:,} broken lines left out, the first: {faults.first}")
-    return lines + learner.warnings[:1]
+    return lines + faults.lines() + learner.warnings[:1]
 
 
 def _test_stream(path: Path, stream: Stream) -> Stream:
+    if path == STDIN and STDIN in stream.paths:
+        raise ValueError("test must not be the standard input if the rows come from it, got -")
     test = open_stream([path], input=stream.input)
     if bool(test.tables) != bool(stream.tables):
         raise ValueError(f"test must be a file like the one to learn from, got {str(path)!r}")
     return test
 
 
-def _test_lines(test: Stream, model: Any, progress: Progress) -> list[str]:
+def _test_lines(test: Stream, model: Any, faults: Faults, progress: Progress) -> list[str]:
     marks, teller = Marks(model.classes_), Teller(model)
     task = progress.add_task("testing", total=test.size, note="")
-    for batch, answers in teller.answers(test, Faults()):
+    for batch, answers in teller.answers(test, faults):
         marks.add(batch, answers)
         progress.update(task, completed=batch.done)
-    test.require_rows(marks.rows + marks.strange, Faults())
-    return marks.lines(f"error on {test.paths[0]}")
+    test.require_rows(marks.rows + marks.strange, faults)
+    return marks.lines(f"error on {test.paths[0]}") + faults.lines()

@@ -141,10 +141,6 @@ def _about(job: Job, marks: Marks, teller: Teller, faults: Faults) -> list[str]:
     n_rows = marks.rows + marks.strange + marks.bare
     where = "" if job.output is None else f"{job.output}: "
     lines = [f"{where}{n_rows:,} rows predicted", *marks.lines("error")]
-    if not marks.rows and marks.strange:
-        lines.append("labels of the rows are no classes of the model: no error to tell")
     if teller.unseen:
         lines.append(f"{teller.unseen:,} values are of features that the model has not seen")
-    if faults.count:
-        lines.append(f"{faults.count:,} broken lines left out, the first: {faults.first}")
-    return lines
+    return lines + faults.lines()

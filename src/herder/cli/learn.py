@@ -261,9 +261,7 @@ def learn(
     )
     with progress_bar() as progress:
         progress.disable = progress.disable or quiet
-        lines = run_job(job, progress)
-    for line in lines:
-        typer.echo(line)
+        run_job(job, progress)
 
 
 def _require_same(context: typer.Context) -> None:
