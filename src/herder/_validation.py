@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "check_classes",
     "check_fitted",
+    "column_of_labels",
     "fit_points",
     "fit_rows",
     "non_negative_int",
@@ -84,9 +86,29 @@ def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDA
         raise ValueError(
             f"{name} must have one number for each of {n_rows} rows, got {values.shape}"
         )
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"{name} must be finite and not negative, got {values.min()}")
+    wrong = ~np.isfinite(values) | (values < 0)
+    if wrong.any():
+        raise ValueError(f"{name} must be finite and not negative, got {values[wrong][0]}")
     return values
+
+
+def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
+    """Return ``y`` as a column with one label for each row."""
+    from sklearn.utils import validation
+
+    check: Any = validation
+    labels = np.asarray(check.column_or_1d(y, warn=True))
+    check.check_consistent_length(labels, np.empty(n_rows))
+    if labels.dtype.kind == "f":
+        check.assert_all_finite(labels, input_name="y")
+    return labels
+
+
+def check_classes(labels: NDArray[Any]) -> None:
+    """Raise scikit-learn's ValueError if ``labels`` are numbers to predict, not classes."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    check_classification_targets(labels)
 
 
 def positive_number(value: object, name: str) -> float:

@@ -84,6 +84,7 @@ def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -
         "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist(),
         "meta": dict(meta or {}),
     }
+    model._check_unchanged()
     try:
         with whole_file(path) as part:
             mode = part.stat().st_mode
@@ -219,7 +220,7 @@ def _pack(weights: Any) -> Arrays:
 def _unpack(model: Any, arrays: Arrays) -> None:
     """Give a model its weights; they are made anew, so that all shapes are known."""
     if getattr(model, "kernel", None) is not None:
-        model._weights = _kernel_weights(model, arrays)
+        model._start(_kernel_weights(model, arrays))
         return
     width = model.n_features_in_ + bool(model.fit_intercept)
     mean = arrays["mean"]
@@ -246,7 +247,7 @@ def _unpack(model: Any, arrays: Arrays) -> None:
             front = f"{b}."
             own = {k.removeprefix(front): v for k, v in arrays.items() if k.startswith(front)}
             _unpack_voters(voters, own, model.n_features_in_)
-    model._weights = weights
+    model._start(weights)
 
 
 def _fill(into: NDArray[Any], arrays: Arrays, name: str, *, positive: bool = False) -> None:

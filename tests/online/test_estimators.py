@@ -195,8 +195,12 @@ def test_early_stopping_keeps_the_best_pass():
     X = StandardScaler().fit_transform(X)
     rng = np.random.default_rng(1)
     noisy = np.where(rng.random(len(y)) < 0.3, 1 - y, y)
-    model = Perceptron(max_iter=60, early_stopping=True, n_iter_no_change=4).fit(X, noisy)
+    options = {"early_stopping": True, "n_iter_no_change": 4}
+    model = Perceptron(max_iter=60, **options).fit(X, noisy)
     assert 4 < model.n_iter_ < 60
+    # the last four passes were no better, so fewer passes give the same weights
+    again = Perceptron(max_iter=model.n_iter_ - 4, **options).fit(X, noisy)
+    assert np.array_equal(model.coef_, again.coef_)
     with pytest.raises(ValueError, match="validation_fraction must leave rows on both sides"):
         Perceptron(early_stopping=True, validation_fraction=0.0).fit(X, y)
 
@@ -336,3 +340,101 @@ def test_types_of_parameters_are_named():
         NHERD().fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):
         NHERD().fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, -2.0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NHERD(multi_class="one-vs-rest", new_classes="add"),
+        NHERD(covariance="full", new_classes="add"),
+        NHERD(covariance="full", multi_class="one-vs-rest", new_classes="add"),
+        Perceptron(multi_class="one-vs-rest", new_classes="add"),
+        VotedPerceptron(new_classes="add"),
+        NHERD(covariance="full", kernel="rbf", gamma=0.5, new_classes="add"),
+    ],
+    ids=str,
+)
+def test_one_class_alone_teaches_nothing(model: Any):
+    X, y = digits()
+    ones, twos = X[y == 1], X[y == 2]
+    model.partial_fit(ones[:30], np.ones(30, int))
+    assert model.n_updates_ == 0
+    model.partial_fit(twos[:1], [2])
+    both = np.stack([ones[:30], twos[:30]], axis=1).reshape(60, -1)
+    model.partial_fit(both, [1, 2] * 30)
+    assert model.score(np.vstack([ones, twos]), np.repeat([1, 2], [len(ones), len(twos)])) > 0.9
+
+
+@pytest.mark.parametrize("kernel", [None, "linear"])
+def test_variances_of_gaps_have_the_parts_between_classes(kernel):
+    """Against a plain covariance over all blocks."""
+    from scipy.stats import norm
+
+    X, y = digits()
+    X, y = X[y < 3][:, 18:30], y[y < 3]
+    plain = NHERD(covariance="full", fit_intercept=False).fit(X[:200], y[:200])
+    model = NHERD(covariance="full", fit_intercept=False, kernel=kernel).fit(X[:200], y[:200])
+    S = plain.covariance_.reshape(3, 12, 3, 12)
+    scores = plain.decision_function(X)
+    odds = np.empty((len(X), 3))
+    for i, x in enumerate(X):
+        for k in range(3):
+            others = [z for z in range(3) if z != k]
+            b = max(others, key=lambda z: (scores[i, z], -z))
+            spread = x @ (S[k, :, k] + S[b, :, b] - S[k, :, b] - S[b, :, k]) @ x
+            odds[i, k] = norm.cdf((scores[i, k] - scores[i, b]) / np.sqrt(1 + spread))
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    assert np.allclose(model.predict_proba(X), expected, atol=1e-6)
+    two = y < 2
+    pair = NHERD(covariance="full", fit_intercept=False, new_classes="add").fit(X[two], y[two])
+    D = pair.covariance_.reshape(2, 12, 2, 12)
+    gap = D[0, :, 0] + D[1, :, 1] - D[0, :, 1] - D[1, :, 0]
+    assert np.allclose(pair.decision_variance(X), np.einsum("ij,jk,ik->i", X, gap, X))
+
+
+def test_parameters_that_weights_are_made_for_must_stay():
+    X, y = digits()
+    model = NHERD().fit(X, y % 2)
+    for change in ({"new_classes": "add"}, {"covariance": "full"}, {"fit_intercept": False}):
+        changed = pickle.loads(pickle.dumps(model)).set_params(**change)
+        with pytest.raises(ValueError, match=f"{next(iter(change))} must stay"):
+            changed.partial_fit(X, y % 2)
+    model.set_params(C=0.1).partial_fit(X, y % 2)
+
+
+def test_a_failed_call_leaves_the_model_as_it_was():
+    X, y = digits()
+    model = NHERD(new_classes="add").fit(X, y % 2)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X[:, :2], y, sample_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((2, 64), np.nan), [7, 8])
+    with pytest.raises(ValueError, match="max_iter"):
+        model.set_params(max_iter=0).fit(X, y)
+    assert np.array_equal(model.decision_function(X), before)
+    assert model.classes_.tolist() == [0, 1]
+    fresh = NHERD()
+    with pytest.raises(ValueError, match="NaN"):
+        fresh.partial_fit([[np.nan]], [0], classes=[0, 1])
+    assert not hasattr(fresh, "classes_")
+
+
+def test_labels_are_of_one_kind():
+    X, y = digits()
+    model = NHERD(new_classes="add").partial_fit(X[:50], y[:50])
+    with pytest.raises(ValueError, match="labels of the kind of 0, got 'a'"):
+        model.partial_fit(X[:2], ["a", "b"])
+    with pytest.raises(ValueError, match="label type"):
+        model.partial_fit(X[:2], [0.5, 0.25])
+    with pytest.raises(ValueError, match="y must have a label in every row, got None in row 1"):
+        NHERD().fit(X[:3], np.array(["a", None, "b"], object))
+    with pytest.raises(ValueError, match="y must have labels of one kind, got int and str"):
+        NHERD().fit(X[:3], np.array(["a", 1, "b"], object))
+    model.partial_fit(X[:2], y[:2], classes=[0, 1, 77])
+    assert 77 in model.classes_
+
+
+def test_rows_of_zeros_change_nothing():
+    model = NHERD(fit_intercept=False).fit(np.zeros((10, 2)), [0, 1] * 5)
+    assert (model.n_updates_, model.n_iter_) == (0, 1)

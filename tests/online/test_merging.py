@@ -88,5 +88,11 @@ def test_models_that_do_not_fit_together_are_refused():
     ):
         with pytest.raises(ValueError, match=words):
             merge([part, other])
+    with pytest.raises(ValueError, match="models must not have a kernel"):
+        merge([NHERD(covariance="full", kernel="rbf").fit(X[:50], y[:50])])
+    narrow = NHERD(covariance="full").fit(X[:, 20:22], y > 4)
+    narrow._weights.roots[:] = 1.0
+    with pytest.raises(ValueError, match="covariances that can be inverted"):
+        merge([narrow, narrow])
     with pytest.raises(ValueError, match="not fitted"):
         merge([ConfidenceWeighted()])

@@ -58,7 +58,7 @@ def step(rule: Rule, margin: float, variance: float, rate: float) -> tuple[float
     """Give step and gain; both 0 if the row changes nothing."""
     algorithm = rule.algorithm
     m, v = margin, variance
-    if not (rate > 0.0):
+    if not (rate > 0.0) or v <= 0.0:  # of weight 0, or a row of zeros
         return 0.0, 0.0
     if NHERD <= algorithm <= SECOND:
         if m > (0.0 if algorithm == SECOND else 1.0):

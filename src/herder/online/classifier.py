@@ -7,7 +7,8 @@ for perceptrons), so that a weight of 2 is not the same as a row given twice.
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -25,6 +26,13 @@ from herder._validation import (
     share,
 )
 from herder.online.full import FullWeights
+from herder.online.labels import (
+    class_factors,
+    distinct_labels,
+    join_labels,
+    place_labels,
+    read_labels,
+)
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 
@@ -35,6 +43,20 @@ RowsLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 
 #: What ``random_state`` may be.
 RandomState: TypeAlias = int | np.random.Generator | None
+
+#: Parameters that the weights of a model are made for.
+LASTING = (
+    "fit_intercept",
+    "average",
+    "multi_class",
+    "new_classes",
+    "covariance",
+    "kernel",
+    "gamma",
+    "degree",
+    "coef0",
+    "budget",
+)
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator):
@@ -82,10 +104,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Scales C for each row; a row of weight 0 changes nothing.
         """
+        with self._whole_or_not():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rule = self._checked_rule()
         rows = fit_rows(self, X)
-        labels = _as_labels(y, rows.shape[0])
-        classes, places = _distinct(labels)
+        labels = read_labels(y, rows.shape[0])
+        classes, places = distinct_labels(labels)
         if len(classes) < 2 and self.new_classes == "error":
             raise ValueError(
                 f"y must have at least two classes, got one class, {classes.tolist()[0]!r}; give "
@@ -98,16 +125,25 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         teach, test = self._split(rows.shape[0])
         self.classes_ = classes
         self._start(weights)
+        self.n_updates_ = 0
         self._run(Lesson(rows, places, rates, teach), test, rule)
-        return self
+
+    @contextmanager
+    def _whole_or_not(self) -> Iterator[None]:
+        """Leave the estimator as it was if anything fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _run(self, lesson: Lesson, test: NDArray[np.intp], rule: Rule) -> None:
         """Make passes until there is nothing left to learn."""
-        max_iter = positive_int(self.max_iter, "max_iter")
-        patience = positive_int(self.n_iter_no_change, "n_iter_no_change")
         rng = np.random.default_rng(self.random_state)
         best, waited = (-1.0, self._weights), 0
-        for n_iter in range(1, max_iter + 1):
+        for n_iter in range(1, self.max_iter + 1):
             order = rng.permutation(lesson.order) if self.shuffle else lesson.order
             done = self._learn(Lesson(lesson.rows, lesson.labels, lesson.rates, order), rule)
             if n_iter == 1:
@@ -121,7 +157,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 waited += 1
                 if accuracy > best[0]:
                     best, waited = (accuracy, copy.deepcopy(self._weights)), 0
-                if waited >= patience:
+                if waited >= self.n_iter_no_change:
                     break
         if test.size:
             self._weights = best[1]
@@ -143,33 +179,37 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         classes : array-like, optional
             All classes there will be; needed at the first call unless ``new_classes="add"``.
         """
+        with self._whole_or_not():
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(
+        self,
+        X: RowsLike,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> None:
         rule = self._checked_rule()
         first = not hasattr(self, "_weights")
-        try:
-            rows = fit_rows(self, X, reset=first, finite=False)
-            labels = _as_labels(y, rows.shape[0])
-            if first:
-                self._open(rows.shape[1], labels, classes)
-            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError(
-                    f"classes must be those of the first call, {self.classes_.tolist()}, "
-                    f"got {np.asarray(classes).tolist()}"
-                )
-            places = self._places(labels)
-            rates = self._rates(places, self.classes_, sample_weight, whole=False)
-            turns = np.arange(rows.shape[0])
-            done = self._learn_or_undo(Lesson(rows, places, rates, turns), rule)
-        except BaseException:
-            if first:  # the next call begins anew
-                self.__dict__.pop("_weights", None)
-            raise
+        rows = fit_rows(self, X, reset=first, finite=False)
+        labels = read_labels(y, rows.shape[0])
+        if first:
+            self._open(rows.shape[1], labels, classes)
+        else:
+            self._check_unchanged()
+            if classes is not None:
+                self._meet(np.asarray(classes))
+        places = self._places(labels)
+        rates = self._rates(places, self.classes_, sample_weight, whole=False)
+        turns = np.arange(rows.shape[0])
+        done = self._learn_or_not(Lesson(rows, places, rates, turns), rule)
         self._wrong += done.n_wrong
         self._tested += len(turns)
         self.n_seen_ += len(turns)
         self.n_iter_ = 1
-        return self
 
-    def _learn_or_undo(self, lesson: Lesson, rule: Rule) -> Passed:
+    def _learn_or_not(self, lesson: Lesson, rule: Rule) -> Passed:
         """Learn a batch, or nothing of it if it holds NaN or infinity.
 
         Looking for these costs as much as learning. A pass meets them anyway, as rows whose
@@ -177,16 +217,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         weights, rows = self._weights, lesson.rows
         data = rows.data if hasattr(rows, "indptr") else rows
-        is_linear = isinstance(weights, DiagonalWeights) and len(self.classes_) > 1
-        if not is_linear or data.nbytes < 8 * weights.table.nbytes:
+        is_diagonal = isinstance(weights, DiagonalWeights) and len(self.classes_) > 1
+        if not is_diagonal or data.nbytes < 8 * weights.table.nbytes:
             require_finite(self, rows)
             return self._learn(lesson, rule)
-        kept = copy.deepcopy(weights)
-        done = weights.learn(lesson, rule)
+        trial = copy.deepcopy(weights)
+        done = trial.learn(lesson, rule)
         if done.n_left_out:
-            self._weights = kept
             require_finite(self, rows)
-            self._weights = weights
+        self._weights = trial
         self._note(done, len(lesson.order))
         return done
 
@@ -197,19 +236,22 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 "classes must be given at the first call of partial_fit, or new_classes='add' "
                 "when the estimator is made"
             )
-        self.classes_ = _distinct(labels if classes is None else np.asarray(classes))[0]
+        self.classes_ = distinct_labels(labels if classes is None else np.asarray(classes))[0]
         if len(self.classes_) < 2 and self.new_classes == "error":
             raise ValueError(
                 f"classes must have at least two classes, got {self.classes_.tolist()}"
             )
         self._start(self._new_weights(n_features, len(self.classes_)))
-        self._wrong, self._tested, self.n_seen_ = 0, 0, 0
+        self._wrong, self._tested, self.n_seen_, self.n_updates_ = 0, 0, 0, 0
 
     def _start(self, weights: Any) -> None:
         self._weights = weights
-        self.n_updates_ = 0
+        self._made_for = {name: getattr(self, name) for name in LASTING if hasattr(self, name)}
 
     def _learn(self, lesson: Lesson, rule: Rule) -> Passed:
+        if len(self.classes_) < 2:  # there is nothing to tell apart yet
+            self._weights.skip(len(lesson.order))
+            return Passed(0, 0, 0)
         done: Passed = self._weights.learn(lesson, rule)
         self._note(done, len(lesson.order))
         return done
@@ -226,21 +268,44 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Find labels in the list of classes, which grows if that is wanted."""
-        known = self.classes_
-        places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
-        strange = known[places] != labels
+        places, strange = place_labels(labels, self.classes_)
         if not strange.any():
             return places
         if self.new_classes == "error":
             raise ValueError(
-                f"y must hold only the classes {known.tolist()}, got "
-                f"{labels[strange][0]!r} too; give new_classes='add' to let classes come later"
+                f"y must hold only the classes {self.classes_.tolist()}, got "
+                f"{labels[strange].tolist()[0]!r} too; give new_classes='add' to let classes come "
+                "later"
             )
-        self.classes_ = np.union1d(known, labels)
-        self._weights = self._weights.spread(
-            np.searchsorted(self.classes_, known), len(self.classes_)
-        )
-        return np.searchsorted(self.classes_, labels)
+        self._join(labels)
+        return place_labels(labels, self.classes_)[0]
+
+    def _meet(self, classes: NDArray[Any]) -> None:
+        """Take the list of classes of a later call."""
+        if self.new_classes == "add":
+            self._join(classes)
+        elif not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, "
+                f"got {classes.tolist()}"
+            )
+
+    def _join(self, labels: NDArray[Any]) -> None:
+        known = self.classes_
+        place_labels(labels, known)  # of one kind
+        self.classes_ = join_labels(known, labels)
+        if len(self.classes_) > len(known):
+            places = np.searchsorted(self.classes_, known)
+            self._weights = self._weights.spread(places, len(self.classes_))
+
+    def _check_unchanged(self) -> None:
+        """Refuse a model whose weights were made for other parameters."""
+        for name, value in self._made_for.items():
+            if getattr(self, name) is not value and getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} must stay {value!r} in a fitted model, got {getattr(self, name)!r}: "
+                    "fit anew"
+                )
 
     @property
     def progressive_error_(self) -> float:
@@ -259,7 +324,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """Mean weights of the constant feature, (1,) or (n_classes,)."""
         check_fitted(self, "classes_")
         means = self._weights.means
-        return means[-1].copy() if self.fit_intercept else np.zeros(means.shape[1])
+        return means[-1].copy() if self._weights.bias else np.zeros(means.shape[1])
 
     def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Give the scores of rows: positive for the second of two classes, or one a class."""
@@ -289,6 +354,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return 1.0
 
     def _checked_rule(self) -> Rule:
+        positive_int(self.max_iter, "max_iter")
+        positive_int(self.n_iter_no_change, "n_iter_no_change")
         one_of(self.multi_class, "multi_class", ("max-margin", "one-vs-rest"))
         one_of(self.new_classes, "new_classes", ("error", "add"))
         return self._rule()
@@ -328,51 +395,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     ) -> NDArray[np.float64]:
         """Give C times the weight of each row."""
         rates = row_weights(sample_weight, len(places)) * self._rate()
-        if self.class_weight is None:
-            return rates
-        if isinstance(self.class_weight, str):
-            one_of(self.class_weight, "class_weight", ("balanced",))
-            if not whole:
-                raise ValueError(
-                    "class_weight must be numbers for partial_fit, which does not see all rows; "
-                    "got 'balanced'"
-                )
-            counts = np.bincount(places, minlength=len(classes))
-            return rates * (len(places) / (len(classes) * np.maximum(counts, 1)))[places]
-        given = dict(self.class_weight)
-        factors = [given.pop(label, 1.0) for label in classes.tolist()]
-        if given and whole:
-            raise ValueError(
-                f"class_weight must name classes among {classes.tolist()}, "
-                f"got {next(iter(given))!r}"
-            )
-        return rates * row_weights(factors, len(classes), "class_weight")[places]
+        return rates * class_factors(self.class_weight, classes, places, whole=whole)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are welcome."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _as_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
-    from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
-
-    if y is None:
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None: y must hold the "
-            "class of each row"
-        )
-    labels = np.asarray(column_or_1d(y, warn=True))
-    if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name="y")
-    check_consistent_length(labels, np.empty(n_rows))
-    return labels
-
-
-def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the classes in order, and the place of each label among them."""
-    from sklearn.utils.multiclass import check_classification_targets
-
-    check_classification_targets(labels)
-    return np.unique(labels, return_inverse=True)

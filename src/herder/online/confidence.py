@@ -19,7 +19,7 @@ computed for t > 0 with the root in the denominator, where nothing cancels.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from herder._validation import one_of
+from herder._validation import one_of, positive_number
 from herder.online.classifier import RandomState
 from herder.online.gaussian import GaussianClassifier
 from herder.online.rules import Rule
@@ -105,7 +105,7 @@ class ConfidenceWeighted(GaussianClassifier):
 
         self._algorithm = one_of(self.form, "form", FORMS)
         rule = super()._rule()
-        if not isinstance(self.confidence, int | float) or not 0.5 < self.confidence < 1:
+        if not 0.5 < positive_number(self.confidence, "confidence") < 1:
             raise ValueError(
                 f"confidence must be a probability above 0.5 and below 1, got {self.confidence!r}"
             )

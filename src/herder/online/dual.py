@@ -206,6 +206,22 @@ class DualWeights:
                     variances[span, k] = gaussian.variances(table * sign, own, triangles)
         return variances if self.together else variances[:, 0]
 
+    def gap_variances(self, X: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Variances of the gaps between scores and those of rival blocks, (n_rows, n_blocks)."""
+        kernel, signs, gaussian = self.kernel.fixed(X), self._signs(), self._gaussian
+        triangles = gaussian.triangles()
+        variances = np.empty((X.shape[0], len(signs)))
+        with one_thread():
+            for span, rows, table in self._tables(X):
+                own = 2.0 * kernel.diagonal(rows)
+                for k, sign in enumerate(signs):
+                    for other in np.unique(rivals[span, k]):
+                        among = np.flatnonzero(rivals[span, k] == other)
+                        coupled = table[among] * (sign - signs[other])
+                        found = gaussian.variances(coupled, own[among], triangles)
+                        variances[span.start + among, k] = found
+        return variances
+
     def grow(self, n_blocks: int) -> None:
         """Add classes after the known ones, up to ``n_blocks`` in all."""
         self.spread(np.arange(self.n_blocks), n_blocks)

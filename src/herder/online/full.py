@@ -9,6 +9,9 @@ from herder.online.weights import BREATH, Lesson, Passed, Rows, applied, summed
 
 __all__ = ["FullWeights"]
 
+#: Numbers held at once for the variances of gaps: 64 MB.
+BLOCK = 2**23
+
 #: A covariance larger than this many bytes is refused.
 LARGEST_MATRIX = 4 * 2**30
 
@@ -108,19 +111,42 @@ class FullWeights:
             self.matrices = matrices
         return summed(passes)
 
+    def skip(self, n_rows: int) -> None:
+        """Count rows that teach nothing."""
+        self.seen += n_rows
+
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Give mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
 
     def variances(self, rows: Rows) -> NDArray[np.float64]:
         """Give x'Sx for every row and block, (n, B)."""
-        dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
-        points = np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense
+        points = self._points(rows)
         found = np.empty((len(points), self.n_blocks))
         for b in range(self.n_blocks):
             spread = points @ self.block_root(b)
             found[:, b] = np.einsum("ij,ij->i", spread, spread)
         return found
+
+    def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Give the variance of each score's gap to that of the rival block, (n, B)."""
+        if not self.together:
+            found = self.variances(rows)
+            return found + np.take_along_axis(found, rivals, axis=1)
+        gaps = np.empty((rows.shape[0], self.n_blocks))
+        stride = max(1, BLOCK // self.roots.shape[2] // self.n_blocks)
+        for low in range(0, len(gaps), stride):
+            points = self._points(rows[low : low + stride])
+            spread = np.stack([points @ self.block_root(b) for b in range(self.n_blocks)])
+            for b in range(self.n_blocks):
+                other = spread[rivals[low : low + stride, b], np.arange(len(points))]
+                gaps[low : low + stride, b] = np.square(spread[b] - other).sum(axis=1)
+        return gaps
+
+    def _points(self, rows: Rows) -> NDArray[np.float64]:
+        """Give dense rows, with the constant feature if there is one."""
+        dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
+        return np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense
 
     def block_root(self, b: int) -> NDArray[np.float64]:
         """Give a root of the covariance within a block, (D, D) or (D, K D)."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
 from herder.online.classifier import OnlineClassifier, RandomState, RowsLike
-from herder.online.odds import probabilities
+from herder.online.odds import find_rivals, probabilities
 from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import DiagonalWeights
 
@@ -186,7 +186,7 @@ class GaussianClassifier(OnlineClassifier):
     def intercept_variance_(self) -> NDArray[np.float64]:
         """Variances of the weights of the constant feature, shaped like ``intercept_``."""
         weights = self._linear_weights("intercept_variance_")
-        if not self.fit_intercept:
+        if not weights.bias:
             return np.zeros(weights.n_blocks)
         if isinstance(weights, DiagonalWeights):
             return weights.table[-1, :, 1].copy()
@@ -194,10 +194,14 @@ class GaussianClassifier(OnlineClassifier):
         return np.array([max(float(row @ row), VARIANCE_FLOOR) for row in last])
 
     def decision_variance(self, X: RowsLike) -> NDArray[np.float64]:
-        """Give the variances x'Sx of the scores of `decision_function`."""
+        """Give the variances of the scores of `decision_function`."""
         check_fitted(self, "classes_")
-        found = self._weights.variances(fit_rows(self, X, reset=False))
-        return found.sum(axis=1) if len(self.classes_) == 2 else found
+        rows = fit_rows(self, X, reset=False)
+        if len(self.classes_) != 2:
+            return self._weights.variances(rows)
+        if self._weights.n_blocks == 1:
+            return self._weights.variances(rows)[:, 0]
+        return self._weights.gap_variances(rows, np.tile([1, 0], (rows.shape[0], 1)))[:, 1]
 
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         r"""Give the probabilities of the classes by the probit of margin and variance.
@@ -208,8 +212,12 @@ class GaussianClassifier(OnlineClassifier):
         """
         check_fitted(self, "classes_")
         rows = fit_rows(self, X, reset=False)
-        scores, variances = self._weights.scores(rows), self._weights.variances(rows)
-        return probabilities(scores, variances, len(self.classes_))
+        weights = self._weights
+        scores = weights.scores(rows)
+        if weights.n_blocks == 1:
+            return probabilities(scores, weights.variances(rows), len(self.classes_))
+        gaps = weights.gap_variances(rows, find_rivals(scores))
+        return probabilities(scores, gaps, len(self.classes_))
 
 
 class NHERD(GaussianClassifier):

@@ -39,6 +39,10 @@ class KernelWeights:
         # the dual itself says which rows it left out, and why
         return Passed(done.n_updates, done.n_mistakes, 0)
 
+    def skip(self, n_rows: int) -> None:
+        """Count rows that teach nothing."""
+        self.dual.n_seen += n_rows
+
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Give the mean scores of rows, (n, B)."""
         return self.dual.scores(rows, average=self.average).reshape(rows.shape[0], -1)
@@ -46,6 +50,10 @@ class KernelWeights:
     def variances(self, rows: Rows) -> NDArray[np.float64]:
         """Give the variances of the scores, (n, B)."""
         return self.dual.variances(rows).reshape(rows.shape[0], -1)
+
+    def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Give the variance of each score's gap to that of the rival block, (n, B)."""
+        return self.dual.gap_variances(rows, rivals)
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "KernelWeights":
         """Give a copy with more blocks: the old ones at ``places``, nothing known of the new."""

@@ -5,6 +5,8 @@ every part but one. With precisions :math:`P_k = \Sigma_k^{-1}` and the prior :m
 
 .. math:: P = \sum_k P_k - (K - 1) I, \qquad \mu = P^{-1} \sum_k P_k \mu_k.
 
+With ``average=True`` the averaged means are merged, and the average begins anew.
+
 What comes out is not what one learner would have learnt from all rows in turn (each part met its
 rows with a wider covariance), but it is exact in what it adds up: the evidence of the parts.
 """
@@ -33,7 +35,8 @@ def merge(models: Iterable[G]) -> G:
     Parameters
     ----------
     models : iterable of NHERD, AROW, ConfidenceWeighted or SecondOrderPerceptron
-        Fitted on parts of the data, with the same features, classes and parameters.
+        Fitted on parts of the data, with the same features, classes, intercept and form of
+        covariance; C may differ.
 
     Returns
     -------
@@ -74,6 +77,11 @@ def _check(part: GaussianClassifier, first: GaussianClassifier) -> None:
             f"SecondOrderPerceptron), which know how sure they are, got {type(part).__name__}"
         )
     check_fitted(part, "classes_")
+    if not isinstance(part._weights, DiagonalWeights | FullWeights):
+        raise ValueError("models must not have a kernel: their feature spaces differ")
+    names: list[Any] = [getattr(model, "feature_names_in_", None) for model in (first, part)]
+    if all(name is not None for name in names) and not np.array_equal(*names):
+        raise ValueError("models must have the same names of features in the same order")
     facts = (
         ("kind", type(first).__name__, type(part).__name__),
         ("classes", first.classes_.tolist(), part.classes_.tolist()),
@@ -85,8 +93,6 @@ def _check(part: GaussianClassifier, first: GaussianClassifier) -> None:
     for name, wanted, given in facts:
         if wanted != given:
             raise ValueError(f"models must be of one {name}, got {wanted} and {given}")
-    if not isinstance(part._weights, DiagonalWeights | FullWeights):
-        raise ValueError("models must not have a kernel: their feature spaces differ")
 
 
 def _merge_diagonal(into: DiagonalWeights, parts: list[DiagonalWeights]) -> None:
@@ -103,7 +109,13 @@ def _merge_full(into: FullWeights, parts: list[FullWeights]) -> None:
     groups, side = into.roots.shape[:2]
     merged, given = np.empty_like(into.roots), [part.matrices for part in parts]
     for g in range(groups):
-        precisions = [np.linalg.inv(matrices[g]) for matrices in given]
+        try:
+            precisions = [np.linalg.inv(matrices[g]) for matrices in given]
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "models must have covariances that can be inverted, got one that is too narrow in "
+                "some direction: give a smaller C, or covariance='project'"
+            ) from None
         total: NDArray[Any] = sum(precisions) - (len(parts) - 1) * np.eye(side)
         pull = np.zeros(side)
         for precision, part in zip(precisions, parts, strict=True):

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from herder.online import _named_jit, _passes_jit
 from herder.online.classifier import OnlineClassifier
 from herder.online.full import FullWeights
-from herder.online.odds import probabilities
+from herder.online.odds import ABOVE_HALF, find_rivals, probabilities
 from herder.online.weights import DiagonalWeights, Lesson
 
 __all__ = ["NamedModel", "Row"]
@@ -81,11 +81,12 @@ class NamedModel:
 
     def learn(self, x: Row, y: Hashable, w: float) -> None:
         """Learn a row."""
+        if not 0.0 <= w < math.inf:
+            raise ValueError(f"w must be a finite number of 0 or more, got {w!r}")
         place = self.places.get(y)
         if place is None:
+            check_finite(self.values_of(x), list(x))
             place = self.add_label(y)
-        if not w >= 0.0:
-            raise ValueError(f"w must be 0 or more, got {w!r}")
         try:
             stop = self.read(x)
         except KeyError:
@@ -187,6 +188,7 @@ class NamedModel:
             if not (math.isfinite(m) and math.isfinite(v)):
                 check_finite(values[None, 1:stop], list(x))
             odds = 0.5 * math.erfc(-m / math.sqrt(2.0 * (1.0 + v)))
+            odds = max(odds, ABOVE_HALF) if m > 0.0 else odds
             no, yes = self.labels
             return {no: 1.0 - odds, yes: odds}
         check_finite(values[None, 1:stop], list(x))
@@ -195,9 +197,15 @@ class NamedModel:
         return dict(zip(self.labels, found[0].tolist(), strict=True))
 
     def answers(self, values: Floats, places: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Give scores and variances (n, B) of rows (n, k) with values at the same k places."""
+        """Give scores, and variances as `probabilities` takes them, of rows (n, k).
+
+        The rows have values at the same k places.
+        """
         part, rows = self.part(places, self.n_seen), self.padded(values, places)
-        return part.scores(rows), part.variances(rows)
+        scores = part.scores(rows)
+        if part.n_blocks == 1:
+            return scores, part.variances(rows)
+        return scores, part.gap_variances(rows, find_rivals(scores))
 
     def picks(self, scores: Floats) -> NDArray[np.intp]:
         """Give the place of each row's class."""
@@ -218,6 +226,13 @@ class NamedModel:
             pack_places(self.row_places, PLACE_BYTES, *map(self.index.__getitem__, keys))
             self.keys = keys
         return n + 1
+
+    def values_of(self, x: Row) -> Floats:
+        """Give the values of a row (1, k), or say which is no number."""
+        try:
+            return np.array([struct.unpack("d", struct.pack("d", v))[0] for v in x.values()])[None]
+        except (struct.error, OverflowError, TypeError):
+            raise bad_value(x) from None
 
     def read_any(self, x: Row) -> int:
         """Take a row as `read` does, with names that have no place among the strange ones."""

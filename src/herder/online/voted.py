@@ -190,6 +190,10 @@ class Ballot:
         self.last.seen += len(order)
         return done
 
+    def skip(self, n_rows: int) -> None:
+        """Count rows that teach nothing."""
+        self.last.skip(n_rows)
+
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Give the votes on every row, (n, B)."""
         polls = [v.poll(rows, self.last.seen + 1, bias=self.last.bias) for v in self.voters]

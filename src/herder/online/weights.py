@@ -6,7 +6,7 @@ that of the best other one, or *apart*, each telling its class from all others.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from herder.online.rules import Rule
 
-__all__ = ["BREATH", "DiagonalWeights", "Lesson", "Passed", "Rows", "Weights", "applied", "summed"]
+__all__ = ["BREATH", "DiagonalWeights", "Lesson", "Passed", "Rows", "applied", "summed"]
 
 #: Rows of a table: dense, or scipy's CSR in either of its two classes.
 Rows: TypeAlias = Any
@@ -40,22 +40,6 @@ class Passed:
     n_updates: int
     n_wrong: int  # rows predicted wrongly before they were learnt
     n_left_out: int  # rows whose squared length overflows
-
-
-class Weights(Protocol):
-    """What an estimator asks of its weights."""
-
-    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
-        """Learn rows in turn."""
-        ...
-
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
-        """Give mu.x for every row and block, (n, B)."""
-        ...
-
-    def variances(self, rows: Rows) -> NDArray[np.float64]:
-        """Give x'Sx for every row and block, (n, B)."""
-        ...
 
 
 class DiagonalWeights:
@@ -170,6 +154,10 @@ class DiagonalWeights:
         wanted = rule.forget > 0.0 and sparse.issparse(lesson.rows)
         return np.zeros(len(self.table) if wanted else 0, np.int64)
 
+    def skip(self, n_rows: int) -> None:
+        """Count rows that teach nothing."""
+        self.seen += n_rows
+
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Give mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
@@ -177,6 +165,11 @@ class DiagonalWeights:
     def variances(self, rows: Rows) -> NDArray[np.float64]:
         """Give x'Sx for every row and block, (n, B)."""
         return applied(_squared(rows), self.table[:, :, 1], bias=self.bias)
+
+    def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Give the variance of each score's gap to that of the rival block, (n, B)."""
+        found = self.variances(rows)
+        return found + np.take_along_axis(found, rivals, axis=1)
 
     def extended(self, n_features: int) -> "DiagonalWeights":
         """Give a copy with more features, which are at the prior."""

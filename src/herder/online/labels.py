@@ -1,0 +1,88 @@
+"""Labels: what may be one, the list of classes, and the place of a label in it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import check_classes, column_of_labels, one_of, row_weights
+
+__all__ = ["class_factors", "distinct_labels", "join_labels", "place_labels", "read_labels"]
+
+
+def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """Return ``y`` as one label a row, none of them missing."""
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None: y must hold the "
+            "class of each row"
+        )
+    labels = column_of_labels(y, n_rows)
+    if labels.dtype == object:
+        for row, label in enumerate(labels.tolist()):
+            if label is None or label != label:
+                raise ValueError(f"y must have a label in every row, got {label!r} in row {row}")
+        kinds = {type(label) for label in labels.tolist()}
+        if str in kinds and len(kinds) > 1:
+            names = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise ValueError(f"y must have labels of one kind, got {names}")
+    return labels
+
+
+def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the classes in order, and the place of each label among them."""
+    check_classes(labels)
+    return np.unique(labels, return_inverse=True)
+
+
+def place_labels(
+    labels: NDArray[Any], known: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Give the place of each label among ``known``, and which ones are not there."""
+    if _is_text(labels) != _is_text(known):
+        raise ValueError(
+            f"y must have labels of the kind of {known.tolist()[0]!r}, got {labels.tolist()[0]!r}"
+        )
+    places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+    return places, known[places] != labels
+
+
+def join_labels(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """Give the classes of both, in order."""
+    check_classes(labels)
+    return np.union1d(known, labels)
+
+
+def class_factors(
+    class_weight: object, classes: NDArray[Any], places: NDArray[np.intp], *, whole: bool
+) -> NDArray[np.float64] | float:
+    """Give the factor of each row by its class; ``whole`` if these are all rows."""
+    if class_weight is None:
+        return 1.0
+    if isinstance(class_weight, str):
+        one_of(class_weight, "class_weight", ("balanced",))
+        if not whole:
+            raise ValueError(
+                "class_weight must be numbers for partial_fit, which does not see all rows; "
+                "got 'balanced'"
+            )
+        counts = np.bincount(places, minlength=len(classes))
+        return (len(places) / (len(classes) * np.maximum(counts, 1)))[places]
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(
+            f"class_weight must be 'balanced' or a dict of factors by class, got {class_weight!r}"
+        )
+    given = dict(class_weight)
+    factors = [given.pop(label, 1.0) for label in classes.tolist()]
+    if given and whole:
+        raise ValueError(
+            f"class_weight must name classes among {classes.tolist()}, got {next(iter(given))!r}"
+        )
+    return row_weights(factors, len(classes), "class_weight")[places]
+
+
+def _is_text(labels: NDArray[Any]) -> bool:
+    if labels.dtype.kind in "OT":
+        return isinstance(labels.tolist()[0], str)
+    return labels.dtype.kind in "US"
