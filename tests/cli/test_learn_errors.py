@@ -242,5 +242,6 @@ def test_a_live_line_shows_the_error(tmp_path):
     assert process.returncode == 0, errors
     assert "20,000 rows, error 0." in errors
     assert "learning" not in out
+    assert out.splitlines()[0].split() == ["rows", "error", "since", "error", "updates"]
     assert "progressive error 0." in out
     assert load(tmp_path / "m.safetensors").n_seen_ == 20_000

@@ -74,22 +74,31 @@ def require_room(model: Any, n_features: int, n_classes: int, max_memory: int) -
 
 @dataclass
 class Tally:
-    """Rows learnt, those of them predicted wrongly before, and those that changed the model."""
+    """Rows learnt, those predicted wrongly before, updates, and the sum of squared lengths."""
 
     rows: int = 0
     wrong: int = 0
     updates: int = 0
+    squares: float = 0.0
 
     def since(self, before: "Tally") -> "Tally":
         """Give the difference."""
         return Tally(
-            self.rows - before.rows, self.wrong - before.wrong, self.updates - before.updates
+            self.rows - before.rows,
+            self.wrong - before.wrong,
+            self.updates - before.updates,
+            self.squares - before.squares,
         )
 
     @property
     def error(self) -> float:
         """Share of rows predicted wrongly."""
         return self.wrong / self.rows if self.rows else float("nan")
+
+    @property
+    def mean_square(self) -> float:
+        """Mean squared length of the rows."""
+        return self.squares / self.rows if self.rows else float("nan")
 
 
 class Learner:
@@ -187,6 +196,9 @@ class Learner:
             model.partial_fit(X, y, classes=classes, sample_weight=batch.weight)
         self.warnings += [str(warning.message) for warning in caught]
         self.tally.rows += len(batch)
+        values = X.data if hasattr(X, "indptr") else X
+        with np.errstate(over="ignore"):
+            self.tally.squares += float(np.linalg.norm(values)) ** 2
         self.tally.updates += model.n_updates_ - before[0]
         self.tally.wrong += model._wrong - before[1]
 

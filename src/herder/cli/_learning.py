@@ -5,12 +5,11 @@ learn; the file to test on is looked through before that too. The standard input
 features that come later are added at their prior, which is the same as if they had been known.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import typer
@@ -20,7 +19,7 @@ from herder.cli._answers import Marks, Teller
 from herder.cli._batch import Batch, Faults, joined, label_kind, label_value
 from herder.cli._border import STOPPED, heed_signals
 from herder.cli._columns import Columns, choose_columns
-from herder.cli._learner import Learner, Tally, make_model
+from herder.cli._learner import ALGORITHMS, Learner, Tally, make_model
 from herder.cli._stream import Facts, Input, Stream, open_stream
 from herder.cli._svmlight import STDIN
 from herder.io import read_model, save
@@ -29,6 +28,9 @@ __all__ = ["Job", "run_job"]
 
 #: Rows after which the error is first shown; then at twice as many, and so on.
 FIRST_MARK = 1000
+
+#: Mean squared length of rows from which C = 1 takes single rows, and wrong labels, too seriously.
+LONG = 10.0
 
 #: Rows that are learnt between two looks at the keyboard when they are held in memory.
 HELD_ROWS = 20_000
@@ -75,16 +77,20 @@ class Board:
         Says how often, or to be quiet.
     progress : Progress
         Takes the live note.
+    out : text file
+        Takes the lines: the standard output as it was before a bar was shown.
     """
 
-    def __init__(self, job: Job, progress: Progress) -> None:
+    def __init__(self, job: Job, progress: Progress, out: TextIO) -> None:
         self.every, self.quiet = job.every, job.quiet
         self.mark = job.every or FIRST_MARK
         self.before = Tally()
         self.progress = progress
-        # while a bar is shown rich takes over the standard output, and would send it to the bar
-        self.out = None if sys.stdout.isatty() else sys.stdout
+        # a bar takes over the standard output: on a terminal lines go above it, but not elsewhere
+        self.out = None if out.isatty() else out
         self.has_head = False
+        chosen = job.start is not None or job.normalise or job.options["C"] is not None
+        self.may_advise = not (job.quiet or chosen) and "C" in ALGORITHMS[job.algorithm][2]
 
     def say(self, line: str) -> None:
         """Print a line."""
@@ -95,6 +101,19 @@ class Board:
         """Bring the live line up to date."""
         note = f"{tally.rows:,} rows, error {tally.error:.4f}"
         self.progress.update(task, completed=done, note=note)
+
+    def advise(self, learner: Learner, *, last: bool = False) -> None:
+        """Say once if rows are long; rows too long to learn have a warning of their own."""
+        tally = learner.tally
+        if not self.may_advise or learner.warnings or (tally.rows < FIRST_MARK and not last):
+            return
+        if tally.mean_square > LONG:
+            self.may_advise = False
+            typer.echo(
+                f"herder: rows are long (mean squared length {tally.mean_square:,.0f}): consider "
+                "--normalise or a smaller -C",
+                err=True,
+            )
 
     def show(self, tally: Tally, *, last: bool = False) -> None:
         """Print a line of the table if a mark has been reached, or at the end."""
@@ -111,9 +130,9 @@ class Board:
             self.mark = self.mark + self.every if self.every else 2 * self.mark
 
 
-def run_job(job: Job, progress: Progress) -> None:
+def run_job(job: Job, progress: Progress, out: TextIO) -> None:
     """Do the job, and print what there is to say; the model is safe before it is tested."""
-    board = Board(job, progress)
+    board = Board(job, progress, out)
     model, kept = (None, None) if job.start is None else _started(job, job.start)
     stream = _opened(job, model, kept)
     test = None if job.test is None else _test_stream(job.test, stream)
@@ -284,10 +303,12 @@ def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Bo
                 low = high
                 if epoch == 1:
                     board.show(learner.tally)
+                    board.advise(learner)
             board.note(task, batch.done, learner.tally)
         if epoch == 1:
             stream.require_rows(learner.tally.rows, faults)
             board.show(learner.tally, last=True)
+            board.advise(learner, last=True)
             first = learner.tally
         else:
             learner.model._wrong, learner.model._tested = counts

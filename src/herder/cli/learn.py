@@ -1,6 +1,7 @@
 """``herder learn``: a linear classifier from rows that go by once."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -63,7 +64,8 @@ def learn(
         typer.Option(
             "-C",
             metavar="NUMBER",
-            help="How far one row moves the model, 1 by default; smaller for noisy labels.",
+            help="How far one row moves the model, 1 by default; smaller for noisy labels and "
+            "for long rows that are not normalised.",
         ),
     ] = None,
     covariance: Annotated[
@@ -76,7 +78,10 @@ def learn(
     ] = None,
     form: Annotated[
         Literal["stdev", "variance", "soft-1", "soft-2", "PA", "PA-I", "PA-II"] | None,
-        typer.Option("--form", help="Variant of cw, scw or pa."),
+        typer.Option(
+            "--form",
+            help="Variant: stdev or variance of cw, soft-1 or soft-2 of scw, PA to PA-II of pa.",
+        ),
     ] = None,
     forget: Annotated[
         float | None,
@@ -98,7 +103,8 @@ def learn(
         typer.Option(
             "--class-weight",
             metavar="balanced|LABEL=FACTOR",
-            help="Let rows of some classes count more: rare ones, or by factors (repeatable).",
+            help="Let rows of some classes count more: rare ones (files only), or by factors "
+            "(repeatable).",
         ),
     ] = [],  # noqa: B006 (typer copies it)
     classes: Annotated[
@@ -173,7 +179,11 @@ def learn(
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option("--test", metavar="FILE", help="Tell the error on these rows at the end."),
+        typer.Option(
+            "--test",
+            metavar="FILE",
+            help="Tell the error on these rows, after the model has been written.",
+        ),
     ] = None,
     start: Annotated[
         Path | None,
@@ -215,7 +225,8 @@ def learn(
     this is an honest estimate of the error on new rows, without any set aside. The columns are
     the rows so far, the error since the last line, the error so far, and the share of rows that
     changed the model. Files are read twice, first to find all labels, features and broken lines;
-    the standard input is read once. Memory is bounded by the model, not by the rows.
+    the standard input is read once. Memory is bounded by the model, not by the rows, unless they
+    are shuffled.
     """
     others = [*train, *([] if test is None else [test])]
     require_output(output, "output", suffixes=(MODEL_SUFFIX,), others=others)
@@ -250,7 +261,7 @@ def learn(
         average=average,
         multi_class=multi_class,
         class_weight=tuple(class_weight),
-        classes=() if classes is None else tuple(name for name in classes.split(",") if name),
+        classes=tuple(filter(None, map(str.strip, (classes or "").split(",")))),
         new_classes=new_classes,
         features=features,
         test=test,
@@ -259,9 +270,10 @@ def learn(
         max_memory=parse_size(max_memory),
         quiet=quiet,
     )
+    out = sys.stdout  # before a progress bar takes its place
     with progress_bar() as progress:
         progress.disable = progress.disable or quiet
-        run_job(job, progress)
+        run_job(job, progress, out)
 
 
 def _require_same(context: typer.Context) -> None:

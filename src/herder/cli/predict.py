@@ -38,8 +38,9 @@ def predict(
         bool,
         typer.Option(
             "--explain",
-            help="List the strongest features: weight, standard deviation, and z, the weight in "
-            "standard deviations. Hashed words are named if they occur in DATA.",
+            help="List the strongest features: weight and, of models that know how sure they are, "
+            "standard deviation and z, the weight in standard deviations. Hashed words are named "
+            "if they occur in DATA.",
         ),
     ] = False,
     top: Annotated[
@@ -72,7 +73,7 @@ def predict(
     The answers are, for each row in turn: label, probability (of models that know how sure they
     are) and margin, which says how far the label is ahead of the next one. If the rows have
     labels of their own, the error is told. Svmlight rows may have features that the model has
-    not seen: they make it less sure.
+    not seen: they leave the margin as it is, and make models that give probabilities less sure.
     """
     if data is None and not explain:
         raise ValueError("data must be given, unless you only --explain the model, got none")
