@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 
 import herder.online
-from herder import MomentHerder
+from herder import NHERD, MomentHerder, merge
 from herder._store import load_arrays, save_arrays
 from herder.io import FORMAT_VERSION, SAVED, load, read_model, save
 
@@ -281,3 +281,16 @@ def test_loading_says_nothing(saved):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load(saved)
+
+
+def test_facts_beside_a_model_stay_with_it(tmp_path):
+    rows, labels = np.eye(4), [0, 1, 0, 1]
+    facts = {"input": {"normalise": True}}
+    save(NHERD().fit(rows, labels), tmp_path / "a.safetensors", meta=facts)
+    model = load(tmp_path / "a.safetensors").partial_fit(rows, labels)
+    save(merge([model, model]), tmp_path / "b.safetensors")
+    assert read_model(tmp_path / "b.safetensors")[1] == facts
+    with pytest.raises(ValueError, match="of one way to read rows"):
+        merge([model, NHERD().fit(rows, labels)])
+    save(model.fit(rows, labels), tmp_path / "c.safetensors")
+    assert read_model(tmp_path / "c.safetensors")[1] == {}

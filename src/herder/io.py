@@ -50,7 +50,8 @@ def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -
     path : str or path
         Usually ends in ``.safetensors``.
     meta : mapping, optional
-        Plain facts to keep beside it, such as the names of the features; see `read_model`.
+        Plain facts to keep beside it, such as how rows are to be read; see `read_model`. By
+        default those that the model was loaded with.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -
         "classes": _plain_classes(model.classes_),
         "counts": {count: int(getattr(model, count)) for count in COUNTS},
         "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist(),
-        "meta": dict(meta or {}),
+        "meta": dict(getattr(model, "_beside", {}) if meta is None else meta),
     }
     model._check_unchanged()
     try:
@@ -128,7 +129,9 @@ def read_model(path: PathLike) -> tuple[Any, dict[str, Any]]:
             f"{header.get('herder')}: a newer herder reads it"
         )
     try:
-        return _restore(arrays, header), dict(header["meta"])
+        model, meta = _restore(arrays, header), dict(header["meta"])
+        model._beside = meta
+        return model, meta
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} must be a whole model file of herder, got: {found}") from error

@@ -64,6 +64,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     n_features_in_: int
     _weights: Any
+    _beside: Mapping[str, Any]  # facts of the file that a model was read from
 
     def __init__(
         self,
@@ -125,6 +126,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         teach, test = self._split(rows.shape[0])
         self.classes_ = classes
         self._start(weights)
+        self._beside = {}
         self.n_updates_ = 0
         self._run(Lesson(rows, places, rates, teach), test, rule)
 

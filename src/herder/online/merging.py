@@ -89,6 +89,7 @@ def _check(part: GaussianClassifier, first: GaussianClassifier) -> None:
         ("shape of weights", first._weights.means.shape, part._weights.means.shape),
         ("covariance", first.covariance, part.covariance),
         ("way with classes", first.multi_class, part.multi_class),
+        ("way to read rows", getattr(first, "_beside", {}), getattr(part, "_beside", {})),
     )
     for name, wanted, given in facts:
         if wanted != given:
