@@ -136,8 +136,10 @@ def test_a_weight_scales_c() -> None:
         none.learn_one(x, y, w=0)
     assert tell(heavy) == tell(large)
     assert set(none.weights.values()) == {0.0}
-    with pytest.raises(ValueError, match=re.escape("w must be 0 or more, got -1")):
-        heavy.learn_one({"a": 1.0}, True, w=-1)
+    for weight in (-1, math.inf, math.nan):
+        text = f"w must be a finite number of 0 or more, got {weight}"
+        with pytest.raises(ValueError, match=re.escape(text)):
+            heavy.learn_one({"a": 1.0}, True, w=weight)
 
 
 def test_without_a_covariance_there_are_no_probabilities() -> None:
