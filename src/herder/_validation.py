@@ -106,6 +106,8 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
 
 def check_classes(labels: NDArray[Any]) -> None:
     """Raise scikit-learn's ValueError if ``labels`` are numbers to predict, not classes."""
+    if labels.ndim == 1 and labels.dtype.kind in "biuUS":  # never numbers to predict
+        return
     from sklearn.utils.multiclass import check_classification_targets
 
     check_classification_targets(labels)
