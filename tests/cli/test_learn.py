@@ -228,7 +228,7 @@ def test_rows_of_a_table_with_gaps_can_be_left_out(tmp_path):
     table["x1"][7], table["x1"][1500] = np.nan, np.inf
     write_table(tmp_path / "t.csv", list(table), [table])
     done = run("learn", tmp_path / "t.csv", "-o", tmp_path / "m.safetensors", "--skip-broken")
-    assert "2 broken lines left out, the first: row 8 of" in done.stdout
+    assert "2 broken lines left out, the first: line 9 of" in done.stdout
     kept = np.delete(np.arange(ROWS), [7, 1500])
     reference = NHERD().partial_fit(TABLE[kept, :4], LABELS[kept], classes=[-1, 1])
     assert same(load(tmp_path / "m.safetensors"), reference)

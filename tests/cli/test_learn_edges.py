@@ -164,7 +164,7 @@ def test_a_table_to_test_on_is_looked_through_before_learning(tmp_path):
     rows = written(tmp_path / "a.csv", "a,label\n" + "1,x\n2,y\n" * 20)
     words = ("learn", rows, "-o", tmp_path / "m.safetensors", "--test")
     test = written(tmp_path / "b.csv", "a,label\n1,x\n,y\n")
-    assert "row 2 of" in run(*words, test, code=2).stderr
+    assert "line 3 of" in run(*words, test, code=2).stderr
     lacks = written(tmp_path / "c.csv", "b,label\n1,x\n")
     assert (
         "must have the columns that the model was trained on" in run(*words, lacks, code=2).stderr

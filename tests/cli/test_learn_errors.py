@@ -32,8 +32,8 @@ def error_line(*words: object, verb: str = "learn", stdin: bytes | None = None) 
 
 
 CASES = [
-    (("nowhere.svm",), "path must name a file that exists, got 'nowhere.svm'"),
-    (("{tmp}",), "path must name a file, got the folder"),
+    (("nowhere.svm",), "train must name a file that exists, got 'nowhere.svm'"),
+    (("{tmp}",), "train must name a file, got the folder"),
     (("{lines}", "--label", "y"), "label must be left out for svmlight lines, got y"),
     (("{lines}", "--text", "y"), "text must be left out for svmlight lines, got y"),
     (("{lines}", "{table}"), "files must be all svmlight or all tables"),
@@ -45,7 +45,7 @@ CASES = [
     (("{lines}", "--class-weight", "x"), "class-weight must be balanced or LABEL=FACTOR, got 'x'"),
     (("{lines}", "--class-weight", "7=1"), "class-weight must name labels of the rows, got '7'"),
     (("{lines}", "--features", "2"), "line 1 of {lines} must have indices below the 2 --features"),
-    (("{lines}", "--test", "nowhere.svm"), "path must name a file that exists"),
+    (("{lines}", "--test", "nowhere.svm"), "test must name a file that exists"),
     (("{lines}", "--test", "{table}"), "test must be a file like the one to learn from"),
     (("{lines}", "--continue", "{lines}"), "must be a whole safetensors file"),
     (("{lines}", "--continue", "{model}", "-C", "1"), "-C must be left out with --continue"),
@@ -56,17 +56,17 @@ CASES = [
     (("{table}", "--label", "y", "--drop", "y"), "drop must not name the column of label"),
     (
         ("{table}", "--label", "y"),
-        "column 'note' of {table} must hold numbers, got the text 'late': --text note",
+        "column 'note' of {table} must hold numbers, got the text 'late' in line 2: --text note",
     ),
-    (("{table}", "--label", "y", "--drop", "note"), "row 2 of {table} must have a finite number"),
+    (("{table}", "--label", "y", "--drop", "note"), "line 3 of {table} must have a finite number"),
     (("{table}", "--label", "y", "--features", "3"), "features must be left out for tables"),
     (
         ("{table}", "--label", "y", "--text", "note", "--weight", "a", "--drop", "b"),
-        "row 2 of {table} must have a weight from 0 on in column 'a', got nan",
+        "line 3 of {table} must have a weight from 0 on in column 'a', got none",
     ),
-    (("{table}", "--label", "a", "--drop", "note"), "row 2 of {table} must have a label in colu"),
-    (("{table}", "--label", "b", "--drop", "note"), "row 2 of {table} must have a finite number"),
-    (("{odd}",), "path must end in one of .svm, .svmlight, .libsvm, .txt, .csv"),
+    (("{table}", "--label", "a", "--drop", "note"), "line 3 of {table} must have a label in colu"),
+    (("{table}", "--label", "b", "--drop", "note"), "line 3 of {table} must have a finite number"),
+    (("{odd}",), "train must end in one of .svm, .svmlight, .libsvm, .txt, .csv"),
 ]
 
 

@@ -294,7 +294,7 @@ def test_models_from_python_and_tables(tmp_path):
     ("words", "message"),
     [
         (("{model}",), "data must be given, unless you only --explain"),
-        (("{model}", "nowhere.svm"), "path must name a file that exists"),
+        (("{model}", "nowhere.svm"), "data must name a file that exists"),
         (("nowhere", "{data}"), "path must name a file that exists, got 'nowhere'"),
         (("{data}", "{data}"), "must be a whole safetensors file"),
         (("{model}", "{data}", "-o", "p.txt"), "output must end in .csv, .npz or .parquet"),

@@ -10,16 +10,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder._store import TableSource
 from herder.cli._batch import Batch, Faults
+from herder.cli._csv_lines import CsvLines, CsvRows, is_number
 from herder.online.hashing import hash_features
 
-__all__ = ["CHUNK_BYTES", "Columns", "choose_columns", "read_columns"]
+__all__ = ["CHUNK_BYTES", "Columns", "Table", "choose_columns", "read_columns"]
+
+#: A table by its rows; of csv files also by its lines.
+Table: TypeAlias = TableSource | CsvLines
 
 #: Bytes of one chunk while a table is read; its words take many times that.
 CHUNK_BYTES = 4 * 2**20
@@ -30,6 +34,7 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 #: Numbers as columns of numbers have them; codes such as 007 are words.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_CODE = re.compile(r"[+-]?[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Columns:
 
 
 def choose_columns(
-    source: TableSource,
+    source: Table,
     *,
     label: str | None,
     weight: str | None,
@@ -127,10 +132,10 @@ def choose_columns(
             if name in used:
                 raise ValueError(f"{role} must not name the column of {used[name]}, got {name!r}")
             used[name] = role
-    first = next(source.chunks(CHUNK_BYTES))
     numbers = [name for name in source.names if name not in used]
+    first = next(rows for rows in _rows(source) if len(rows.lines))
     for name in numbers:
-        _as_numbers(path, name, first[name])
+        _require_numbers(path, name, first, _unit(source))
     columns = Columns(
         roles["label"][0], tuple(numbers), tuple(text), tuple(category), hash_bits=hash_bits
     )
@@ -140,7 +145,7 @@ def choose_columns(
 
 
 def read_columns(
-    source: TableSource,
+    source: Table,
     columns: Columns,
     faults: Faults,
     *,
@@ -152,7 +157,7 @@ def read_columns(
 
     Parameters
     ----------
-    source : TableSource
+    source : TableSource or CsvLines
         The table.
     columns : Columns
         What its columns are for.
@@ -176,40 +181,59 @@ def read_columns(
             f"{_list(lacking)}; it has {_list(source.names)}"
         )
     done = 0
+    unit = _unit(source)
+    for rows in _rows(source):
+        done += len(rows.lines)
+        if len(rows.lines):
+            yield _batch(path, columns, rows, unit, done, weight, need_label, hashed, faults)
+        else:
+            faults.add(path, unit, rows.broken)
+
+
+def _unit(source: Table) -> str:
+    return "line" if isinstance(source, CsvLines) else "row"
+
+
+def _rows(source: Table) -> Iterator[CsvRows]:
+    """Read a table; rows of one that has no lines are counted from 1."""
+    if isinstance(source, CsvLines):
+        yield from source.rows(CHUNK_BYTES)
+        return
+    done = 0
     for chunk in source.chunks(CHUNK_BYTES):
-        batch = _batch(path, columns, chunk, done, weight, need_label, hashed, faults)
-        done = batch.done
-        yield batch
+        size = len(next(iter(chunk.values())))
+        yield CsvRows(chunk, np.arange(done + 1, done + size + 1), [])
+        done += size
 
 
 def _batch(
     path: Path,
     columns: Columns,
-    chunk: dict[str, NDArray[Any]],
-    start: int,
+    rows: CsvRows,
+    unit: str,
+    done: int,
     weight: str | None,
     need_label: bool,
     hashed: bool,
     faults: Faults,
 ) -> Batch:
-    size = len(next(iter(chunk.values())))
+    chunk, size = rows.chunk, len(rows.lines)
     keep = np.ones(size, dtype=bool)
-    found: list[tuple[int, str, str]] = []
+    found = list(rows.broken)
 
     def fault(bad: NDArray[np.bool_], rule: str, values: NDArray[Any]) -> None:
         for row in np.flatnonzero(bad & keep).tolist():
-            word = "none" if values[row] is None else str(values[row])
-            found.append((start + row + 1, rule, word))
+            found.append((int(rows.lines[row]), rule, _shown(values[row])))
         keep[bad] = False
 
     numbers = np.empty((size, len(columns.numbers)))
     for j, name in enumerate(columns.numbers):
-        numbers[:, j] = column = _as_numbers(path, name, chunk[name])
-        fault(~np.isfinite(column), f"must have a finite number in column {name!r}", column)
-    weights = None if weight is None else _as_numbers(path, weight, chunk[weight], aside=True)
+        numbers[:, j] = column = _as_numbers(path, name, rows, unit)
+        fault(~np.isfinite(column), f"must have a finite number in column {name!r}", chunk[name])
+    weights = None if weight is None else _as_numbers(path, weight, rows, unit)
     if weights is not None and weight is not None:
         fine = np.isfinite(weights) & (weights >= 0)
-        fault(~fine, f"must have a weight from 0 on in column {weight!r}", weights)
+        fault(~fine, f"must have a weight from 0 on in column {weight!r}", chunk[weight])
     if columns.label in chunk:
         codes, names, gaps = _label_codes(chunk[columns.label])
         if need_label:
@@ -223,12 +247,18 @@ def _batch(
         X = hash_features(columns.tokens(chunk), 2**columns.hash_bits)
         if columns.numbers:
             X = hstack([csr_matrix(numbers), X], format="csr")
-    order = np.arange(start + 1, start + size + 1)
-    batch = Batch(path, X, codes, names, weights, order, "row", start + size)
+    batch = Batch(path, X, codes, names, weights, rows.lines, unit, done)
     if found:
-        faults.add(path, "row", sorted(found))
+        faults.add(path, unit, sorted(found))
         batch = batch.rows(keep)
     return batch
+
+
+def _shown(value: Any) -> str:
+    """Write a value that is not what it should be; one that is missing is none."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:40] + "...")
+    return "none" if value is None else str(value)
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
@@ -247,20 +277,44 @@ def _spelt(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _as_numbers(
-    path: Path, name: str, column: NDArray[Any], *, aside: bool = False
-) -> NDArray[np.float64]:
-    """Give a column as numbers, NaN where a value is missing, or say how to use its text."""
+def _require_numbers(path: Path, name: str, rows: CsvRows, unit: str) -> None:
+    """Refuse a column of words or codes; one of numbers with a few words has broken lines."""
+    values = rows.chunk[name].tolist()
+    words = [k for k, value in enumerate(values) if _is_word(value, unit)]
+    if not words:
+        return
+    n_values = sum(value is not None for value in values)
+    is_code = any(_CODE.fullmatch(values[k]) for k in words)
+    if unit == "row" or is_code or 2 * len(words) >= n_values:
+        remedy = f"--text {name} for its words, --category {name}, or --drop {name}"
+        where = f"{unit} {rows.lines[words[0]]:,}"
+        raise ValueError(f"{_text_rule(path, name, values[words[0]], where)}: {remedy}")
+
+
+def _is_word(value: Any, unit: str) -> bool:
+    """Whether a value is text and not a number of a csv file, where all is text."""
+    return isinstance(value, str) and (unit == "row" or not is_number(value))
+
+
+def _text_rule(path: Path, name: str, value: str, where: str) -> str:
+    found = f"the text {_shown(value)} in {where}"
+    return f"column {name!r} of {path} must hold numbers, got {found}"
+
+
+def _as_numbers(path: Path, name: str, rows: CsvRows, unit: str) -> NDArray[np.float64]:
+    """Give a column as numbers, NaN where a value is missing or, of a csv file, a word."""
+    column = rows.chunk[name]
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
-    for value in column.tolist():
-        if isinstance(value, str):
-            remedy = f"--text {name} for its words, --category {name}, or --drop {name}"
-            raise ValueError(
-                f"column {name!r} of {path} must hold numbers, got the text {value[:40]!r}"
-                + ("" if aside else f": {remedy}")
-            )
-    return np.array([np.nan if v is None else float(v) for v in column.tolist()])
+    numbers = np.full(len(column), np.nan)
+    for k, value in enumerate(column.tolist()):
+        if _is_word(value, unit):
+            if unit == "row":
+                where = f"{unit} {rows.lines[k]:,}"
+                raise ValueError(_text_rule(path, name, value, where))
+        elif value is not None:
+            numbers[k] = float(value)
+    return numbers
 
 
 def _label_codes(column: NDArray[Any]) -> tuple[NDArray[np.intp], list[str], NDArray[np.bool_]]:

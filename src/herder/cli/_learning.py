@@ -135,7 +135,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> None:
     board = Board(job, progress, out)
     model, kept = (None, None) if job.start is None else _started(job, job.start)
     stream = _opened(job, model, kept)
-    test = None if job.test is None else _test_stream(job.test, stream)
+    test = None if job.test is None else _test_stream(job, job.test, stream)
     faults = Faults(job.skip_broken)
     facts = stream.scan(faults, progress) if stream.can_repeat else None
     if test is not None and test.can_repeat:
@@ -183,7 +183,13 @@ def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
 
 def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
     """Open the files, and decide what their columns are for."""
-    stream = open_stream(job.train, n_features=job.features, weight=job.weight)
+    stream = open_stream(
+        job.train,
+        role="train",
+        skip_broken=job.skip_broken,
+        n_features=job.features,
+        weight=job.weight,
+    )
     normalise = job.normalise if kept is None else kept.normalise
     given = {"text": job.text, "category": job.category, "drop": job.drop}
     if not stream.tables:
@@ -361,10 +367,10 @@ def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
     return lines + faults.lines() + learner.warnings[:1]
 
 
-def _test_stream(path: Path, stream: Stream) -> Stream:
+def _test_stream(job: Job, path: Path, stream: Stream) -> Stream:
     if path == STDIN and STDIN in stream.paths:
         raise ValueError("test must not be the standard input if the rows come from it, got -")
-    test = open_stream([path], input=stream.input)
+    test = open_stream([path], role="test", skip_broken=job.skip_broken, input=stream.input)
     if bool(test.tables) != bool(stream.tables):
         raise ValueError(f"test must be a file like the one to learn from, got {str(path)!r}")
     return test

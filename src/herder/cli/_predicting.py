@@ -70,7 +70,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
 
 def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
     """Open the rows, and find the features of the model among their columns."""
-    stream = open_stream([data], need_label=False)
+    stream = open_stream([data], role="data", skip_broken=job.skip_broken, need_label=False)
     normalise = kept is not None and kept.normalise
     if not stream.tables:
         if job.label is not None:

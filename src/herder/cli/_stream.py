@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from rich.progress import Progress
 
-from herder._store import TableSource, open_table
+from herder._store import open_table
 from herder.cli._batch import Batch, Faults
 from herder.cli._border import heed_signals
-from herder.cli._columns import Columns, read_columns
+from herder.cli._columns import Columns, Table, read_columns
+from herder.cli._csv_lines import open_csv_lines
 from herder.cli._svmlight import STDIN, SVMLIGHT_SUFFIXES, is_svmlight, read_svmlight
 
 __all__ = ["TABLE_SUFFIXES", "Facts", "Input", "Stream", "open_stream"]
@@ -102,7 +103,7 @@ class Stream:
     ----------
     paths : sequence of Path
         The files.
-    tables : sequence of TableSource
+    tables : sequence of TableSource or CsvLines
         The same, opened, if they are tables.
     input : Input
         How rows become features.
@@ -115,7 +116,7 @@ class Stream:
     """
 
     paths: Sequence[Path]
-    tables: Sequence[TableSource] = ()
+    tables: Sequence[Table] = ()
     input: Input = Input()
     weight: str | None = None
     need_label: bool = True
@@ -178,18 +179,32 @@ class Stream:
             raise ValueError(f"{names} must hold rows, got {found if faults.count else 'none'}")
 
 
-def open_stream(paths: Sequence[Path], **options: Any) -> Stream:
-    """Open files of svmlight lines or tables; the options are those of `Stream`."""
+def open_stream(
+    paths: Sequence[Path], *, role: str = "path", skip_broken: bool = False, **options: Any
+) -> Stream:
+    """Open files of svmlight lines or tables.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
+    role : str
+        What they are called if they cannot be read.
+    skip_broken : bool
+        Whether rows of a csv file may have too few or too many fields; they are left out then.
+    **options
+        Of `Stream`.
+    """
     kinds = set()
     for path in paths:
         if path != STDIN and not path.exists():
-            raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
+            raise FileNotFoundError(f"{role} must name a file that exists, got {str(path)!r}")
         if path.is_dir():
-            raise ValueError(f"path must name a file, got the folder {str(path)!r}")
+            raise ValueError(f"{role} must name a file, got the folder {str(path)!r}")
         if not is_svmlight(path) and path.suffix.lower() not in TABLE_SUFFIXES:
             known = ", ".join([*SVMLIGHT_SUFFIXES, *TABLE_SUFFIXES])
             raise ValueError(
-                f"path must end in one of {known} (svmlight also with .gz), got {str(path)!r}"
+                f"{role} must end in one of {known} (svmlight also with .gz), got {str(path)!r}"
             )
         kinds.add(is_svmlight(path))
     if len(kinds) > 1:
@@ -197,8 +212,14 @@ def open_stream(paths: Sequence[Path], **options: Any) -> Stream:
         raise ValueError(f"files must be all svmlight or all tables, got {names}")
     if [str(path) for path in paths].count("-") > 1:
         raise ValueError("files must name the standard input once, got - twice")
-    tables = () if kinds == {True} else tuple(open_table(path) for path in paths)
+    tables = () if kinds == {True} else tuple(_opened(path, skip_broken) for path in paths)
     return Stream(paths, tables, **options)
+
+
+def _opened(path: Path, skip_broken: bool) -> Table:
+    if path.suffix.lower() == ".csv":
+        return open_csv_lines(path, skip_broken=skip_broken)
+    return open_table(path)
 
 
 def _normalised(batch: Batch) -> Batch:
