@@ -74,11 +74,15 @@ def require_room(model: Any, n_features: int, n_classes: int, max_memory: int) -
 
 @dataclass
 class Tally:
-    """Rows learnt, those predicted wrongly before, updates, and the sum of squared lengths."""
+    """Rows learnt, those predicted wrongly before, updates, and the sum of squared lengths.
+
+    A row that changes some of several models, one against the rest for each class, is a part of
+    an update.
+    """
 
     rows: int = 0
     wrong: int = 0
-    updates: int = 0
+    updates: float = 0.0
     squares: float = 0.0
 
     def since(self, before: "Tally") -> "Tally":
@@ -199,7 +203,7 @@ class Learner:
         values = X.data if hasattr(X, "indptr") else X
         with np.errstate(over="ignore"):
             self.tally.squares += float(np.linalg.norm(values)) ** 2
-        self.tally.updates += model.n_updates_ - before[0]
+        self.tally.updates += (model.n_updates_ - before[0]) / self._n_models()
         self.tally.wrong += model._wrong - before[1]
 
     def finish(self) -> Any:
@@ -207,6 +211,12 @@ class Learner:
         if self._names is not None and len(self._names) == self.width:
             self.model.feature_names_in_ = self._names
         return self.model
+
+    def _n_models(self) -> int:
+        """Give how many models each row may change."""
+        n_classes = len(self.model.classes_)
+        few = n_classes == 2 and self.model.new_classes == "error"
+        return 1 if few or self.model.multi_class == "max-margin" else n_classes
 
     def _values(self, batch: Batch) -> NDArray[Any]:
         """Give the classes of the rows; a label that is none of them is refused by its place."""
