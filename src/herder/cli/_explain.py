@@ -96,6 +96,9 @@ class Ranking:
         classes, lines = self.model.classes_.tolist(), []
         if len(classes) < 2:
             return [f"only {classes[0]} so far: there is nothing to tell apart yet"]
+        first = 0 if columns is None else len(columns.numbers)
+        if columns is not None and columns.is_hashed and max(self.all_places, default=-1) >= first:
+            lines += _caution(words, self.all_places, first)
         for block, places in enumerate(self.places):
             if len(self.places) > 1:
                 lines.append(f"for {classes[block]}:")
@@ -144,6 +147,18 @@ def rank(model: Any, top: int, by: str) -> Ranking:
         order = np.argsort(-size, kind="stable")[:top]
         places.append([int(place) for place in order if size[place] > 0])
     return Ranking(model, weights, deviations, places)
+
+
+def _caution(words: Words | None, places: set[int], first: int) -> list[str]:
+    """Say that a hashed feature without a word has no sign to trust."""
+    if words is None:
+        return [
+            "hashed features: words are named, and their weights have the right sign, only with "
+            "DATA, a table in which the words occur"
+        ]
+    if all(place < first or place in words.counts for place in places):
+        return []
+    return ["hashed features whose words are not in DATA may have the wrong sign"]
 
 
 def _deviations(model: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
