@@ -6,11 +6,12 @@ nearest double, as Python's float does. ``qid:`` and comments are passed over, s
 """
 
 import gzip
+import io
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ BLOCK_BYTES = 4 * 2**20
 
 #: Bytes of the longest line; a file without line ends is no text.
 MAX_LINE = 256 * 2**20
+
+#: The first bytes of what gzip has compressed.
+GZIP = b"\x1f\x8b"
 
 #: Bytes of the longest label.
 MAX_LABEL = 256
@@ -70,7 +74,7 @@ def read_svmlight(
     Parameters
     ----------
     path : Path
-        The file, perhaps compressed (.gz), or ``STDIN``.
+        The file, or ``STDIN``; perhaps compressed by gzip.
     faults : Faults
         Takes the broken lines.
     need_label : bool
@@ -87,19 +91,38 @@ def read_svmlight(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Give the lines, and the file whose position says how much has been read."""
-    if path == STDIN:
-        yield sys.stdin.buffer, sys.stdin.buffer
-        return
-    with open(path, "rb") as raw:
-        if path.suffix.lower() != ".gz":
-            yield raw, raw
+    """Give the lines, and the file whose position says how much has been read.
+
+    What is compressed is known by its first bytes, as a pipe has no name that says so.
+    """
+    with nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb") as raw:
+        head = raw.read(len(GZIP))
+        whole = io.BufferedReader(_Joined(head, raw))
+        if head != GZIP and path.suffix.lower() != ".gz":
+            yield whole, raw
             return
-        with gzip.open(raw) as lines:
+        with gzip.open(whole) as lines:
             try:
                 yield lines, raw
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise ValueError(f"{path} must be a whole gzip file, got: {error}") from error
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that have been read already, and what follows them."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self.head = head
+        self.rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.head[: len(buffer)] or self.rest.read1(len(buffer))
+        self.head = self.head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _blocks(path: Path, stream: Any) -> Iterator[bytes]:
