@@ -1,5 +1,8 @@
 import csv
+import gzip
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +93,7 @@ def test_a_line_left_out_leaves_no_trace(tmp_path, line, piped):
     path = written(tmp_path / "a.svm", text)
     out = ("--skip-broken", "-o", tmp_path / "m.safetensors")
     done = run("learn", "-" if piped else path, *out, stdin=text.encode() if piped else None)
-    assert "1 broken lines left out" in done.stdout
+    assert "1 broken line left out" in done.stdout
     model = load(tmp_path / "m.safetensors")
     X = [[0.0, 1, 0, 0], [0.0, 0, 0, 1], [0.0, 0, 1, 0]]
     reference = NHERD().partial_fit(X, [1, -1, 1], classes=[-1, 1])
@@ -157,7 +160,7 @@ def test_a_broken_line_to_test_on_is_found_before_learning(tmp_path):
     assert not (tmp_path / "m.safetensors").exists()
     done = run(*words, "--skip-broken")
     assert f"error on {test} 0.0000 +- 0.0000 (0 of 40 rows)" in done.stdout
-    assert done.stdout.count("1 broken lines left out, the first: line 41 of") == 1
+    assert done.stdout.count("1 broken line left out, the first: line 41 of") == 1
 
 
 def test_a_table_to_test_on_is_looked_through_before_learning(tmp_path):
@@ -170,7 +173,7 @@ def test_a_table_to_test_on_is_looked_through_before_learning(tmp_path):
         "must have the columns that the model was trained on" in run(*words, lacks, code=2).stderr
     )
     assert not (tmp_path / "m.safetensors").exists()
-    assert "1 broken lines left out" in run(*words, test, "--skip-broken").stdout
+    assert "1 broken line left out" in run(*words, test, "--skip-broken").stdout
 
 
 def test_the_model_is_kept_if_what_is_read_once_is_broken(tmp_path):
@@ -223,3 +226,55 @@ def test_weights_of_classes_that_come_later(tmp_path):
     # a word among the classes makes all of them words
     run(*words, "balanced", "--classes", "x")
     assert load(tmp_path / "m.safetensors").class_weight == {"1": 1.0, "-1": 1.0}
+
+
+def test_updates_are_a_share_of_rows_for_any_number_of_models(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)).round(3), rng.integers(0, 5, 300)
+    texts = [" ".join(f"{j}:{v}" for j, v in enumerate(row)) for row in X]
+    text = "".join(f"{k} {row}\n" for k, row in zip(y, texts, strict=True))
+    rows = written(tmp_path / "a.svm", text)
+    words = ("learn", rows, "-o", tmp_path / "m.safetensors", "--multi-class", "one-vs-rest")
+    (line,) = [line for line in run(*words).stdout.splitlines() if line.startswith("  ")][1:]
+    # each class against the others, learnt by itself
+    shares = []
+    for k in range(5):
+        alone = NHERD().partial_fit(X, np.where(y == k, 1, -1), classes=[-1, 1])
+        shares.append(alone.n_updates_ / 300)
+    assert float(line.split()[3]) == pytest.approx(np.mean(shares), abs=5e-5)
+
+
+def test_what_gzip_made_is_known_without_its_name(tmp_path):
+    text = (GOOD * 30).encode()
+    models = [tmp_path / f"{k}.safetensors" for k in range(4)]
+    run("learn", "-", "-o", models[0], stdin=text)
+    # two parts one after the other are one stream
+    packed = gzip.compress(text[:1000]) + gzip.compress(text[1000:])
+    done = run("learn", "-", "-o", models[1], stdin=packed)
+    assert f"{30 * GOOD.count(chr(10)):,} rows" in done.stdout
+    (tmp_path / "a.svm").write_bytes(packed)
+    run("learn", tmp_path / "a.svm", "-o", models[2])
+    command = [sys.executable, "-m", "herder", "learn", "-", "-o", models[3], "-q"]
+    subprocess.run(command, input=packed, check=True)
+    for model in models[1:]:
+        np.testing.assert_array_equal(load(model).coef_, load(models[0]).coef_)
+    told = run("learn", "-", "-o", models[0], stdin=packed[:-9], code=2).stderr
+    assert "- must be a whole gzip file, got: " in told
+
+
+def test_one_is_not_many(tmp_path):
+    rows = written(tmp_path / "a.svm", GOOD + "1 2:x\n")
+    model, one = tmp_path / "m.safetensors", written(tmp_path / "b.svm", "1 1:1 9:1\n")
+    words = ("learn", rows, "-o", model, "--skip-broken", "--test", one)
+    told = run(*words).stdout
+    assert "1 broken line left out" in told
+    assert "(0 of 1 row)" in told
+    told = run("predict", model, one, "-o", tmp_path / "p.csv").stdout
+    assert "1 row predicted" in told
+    assert "1 value is of features that the model has not seen" in told
+    both = written(tmp_path / "c.svm", GOOD + "7 1:1\n")
+    told = run("predict", model, both, "-o", tmp_path / "p.csv").stdout
+    assert "1 row has a label that is no class of the model" in told
+    bad = written(tmp_path / "d.svm", "1 2:x\n")
+    told = run("predict", model, bad, "--skip-broken", code=2).stderr
+    assert "must hold rows, got 1 broken line, the first: line 1 of" in told

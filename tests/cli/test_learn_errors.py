@@ -47,6 +47,11 @@ CASES = [
     (("{lines}", "--features", "2"), "line 1 of {lines} must have indices below the 2 --features"),
     (("{lines}", "--test", "nowhere.svm"), "test must name a file that exists"),
     (("{lines}", "--test", "{table}"), "test must be a file like the one to learn from"),
+    (("{lines}", "--test", "{tmp}"), "test must name a file, got the folder"),
+    (
+        ("{lines}", "--random-state", "3"),
+        "--random-state must be left out without --shuffle, got 3",
+    ),
     (("{lines}", "--continue", "{lines}"), "must be a whole safetensors file"),
     (("{lines}", "--continue", "{model}", "-C", "1"), "-C must be left out with --continue"),
     (("{lines}", "--max-memory", "no"), "max-memory must be a size"),

@@ -144,7 +144,7 @@ def test_broken_lines_and_their_numbers(two, tmp_path):
     assert f"line 6 of {data} must have index:value" in error_line(path, data, "-o", out)
     assert not out.exists()
     done = run(path, data, "-o", out, "--skip-broken")
-    assert "1 broken lines left out, the first: line 6" in done.stdout
+    assert "1 broken line left out, the first: line 6" in done.stdout
     rows = rows_of(out.read_text())
     assert [int(row["line"]) for row in rows] == [k for k in range(1, 401) if k != 6]
     assert [int(row["label"]) for row in rows] == np.delete(model.predict(TABLE), 5).tolist()
@@ -240,6 +240,24 @@ def test_hashed_words_are_named_by_the_rows(texts):
     assert weight * hashed.data[0] == weights["refund"]
 
 
+def test_signs_of_hashed_words_are_right_only_with_rows(texts, tmp_path):
+    model, table = texts
+    caution = "words are named, and their weights have the right sign, only with DATA"
+    assert caution in run(model, "--explain").stdout
+    named = run(model, table, "--explain").stdout
+    assert caution not in named
+    assert "wrong sign" not in named
+    other = written(tmp_path / "other.csv", "note,size,area\nnothing,1,north\n")
+    told = run(model, other, "--explain").stdout
+    assert "hashed features whose words are not in DATA may have the wrong sign" in told
+    assert "1 row predicted" in told
+    numbers = written(tmp_path / "numbers.csv", "a,label\n" + "1,x\n-1,y\n" * 9)
+    plain = tmp_path / "plain.safetensors"
+    done = CliRunner().invoke(app, ["learn", str(numbers), "-o", str(plain)])
+    assert done.exit_code == 0, done.output
+    assert "sign" not in run(plain, "--explain").stdout
+
+
 def test_words_that_share_a_place_are_all_named(tmp_path):
     words = [f"w{k}" for k in range(40)]
     table = {"t": np.array(words, object), "label": np.arange(40) % 2}
@@ -294,6 +312,8 @@ def test_models_from_python_and_tables(tmp_path):
     ("words", "message"),
     [
         (("{model}",), "data must be given, unless you only --explain"),
+        (("{model}", "{data}", "--top", 3), "--top must be left out without --explain, got 3"),
+        (("{model}", "{data}", "--by", "confidence"), "--by must be left out without --explain"),
         (("{model}", "nowhere.svm"), "data must name a file that exists"),
         (("nowhere", "{data}"), "path must name a file that exists, got 'nowhere'"),
         (("{data}", "{data}"), "must be a whole safetensors file"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.cli._batch import Batch, Faults, LabelKind, label_value
+from herder.cli._batch import Batch, Faults, LabelKind, counted, label_value
 from herder.cli._stream import Stream
 
 __all__ = ["Answers", "Marks", "Teller"]
@@ -79,9 +79,14 @@ class Marks:
             return [why] if self.strange else []
         spread = np.sqrt(self.wrong * (self.rows - self.wrong) / self.rows**3)
         line = f"{what} {self.wrong / self.rows:.4f} +- {spread:.4f} ({self.wrong:,} of "
-        lines = [f"{line}{self.rows:,} rows)"]
+        lines = [f"{line}{counted(self.rows, 'row')})"]
         if self.strange:
-            lines.append(f"{self.strange:,} rows have labels that are no classes of the model")
+            have = (
+                "has a label that is no class"
+                if self.strange == 1
+                else "have labels that are no classes"
+            )
+            lines.append(f"{counted(self.strange, 'row')} {have} of the model")
         return lines
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Faults", "LabelKind", "joined", "label_kind", "label_value"]
+__all__ = ["Batch", "Faults", "LabelKind", "counted", "joined", "label_kind", "label_value"]
 
 #: No leading zeros: codes such as 007 are words.
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -125,7 +125,12 @@ class Faults:
         """Say how many were left out, if any."""
         if not self.count:
             return []
-        return [f"{self.count:,} broken lines left out, the first: {self.first}"]
+        return [f"{counted(self.count, 'broken line')} left out, the first: {self.first}"]
+
+
+def counted(n: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def label_kind(names: Iterable[str]) -> LabelKind:

@@ -16,7 +16,7 @@ import typer
 from rich.progress import Progress, TaskID
 
 from herder.cli._answers import Marks, Teller
-from herder.cli._batch import Batch, Faults, joined, label_kind, label_value
+from herder.cli._batch import Batch, Faults, counted, joined, label_kind, label_value
 from herder.cli._border import STOPPED, heed_signals
 from herder.cli._columns import Columns, choose_columns
 from herder.cli._learner import ALGORITHMS, Learner, Tally, make_model
@@ -99,7 +99,7 @@ class Board:
 
     def note(self, task: TaskID, done: int, tally: Tally) -> None:
         """Bring the live line up to date."""
-        note = f"{tally.rows:,} rows, error {tally.error:.4f}"
+        note = f"{counted(tally.rows, 'row')}, error {tally.error:.4f}"
         self.progress.update(task, completed=done, note=note)
 
     def advise(self, learner: Learner, *, last: bool = False) -> None:
@@ -358,8 +358,9 @@ def _mixed(held: Batch, rng: np.random.Generator) -> Iterator[Batch]:
 def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
     model, tally = learner.model, learner.tally
     lines = [
-        f"{job.output}: {type(model).__name__}, {len(model.classes_)} classes, "
-        f"{model.n_features_in_:,} features, {tally.rows:,} rows"
+        f"{job.output}: {type(model).__name__}, {len(model.classes_)} "
+        f"class{'' if len(model.classes_) == 1 else 'es'}, "
+        f"{counted(model.n_features_in_, 'feature')}, {counted(tally.rows, 'row')}"
         + (f" in {job.epochs} passes" if job.epochs > 1 else "")
         + (f", {model.n_seen_:,} with those before" if job.start else ""),
         f"progressive error {tally.error:.4f}: rows predicted wrongly before they were learnt",

@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from herder._store import write_table
 from herder.cli._answers import Answers, Marks, Teller
-from herder.cli._batch import Batch, Faults
+from herder.cli._batch import Batch, Faults, counted
 from herder.cli._border import heed_signals
 from herder.cli._columns import CHUNK_BYTES, Columns
 from herder.cli._explain import Words, rank
@@ -140,7 +140,9 @@ def _columns(job: Job, batch: Batch, answers: Answers) -> dict[str, NDArray[Any]
 def _about(job: Job, marks: Marks, teller: Teller, faults: Faults) -> list[str]:
     n_rows = marks.rows + marks.strange + marks.bare
     where = "" if job.output is None else f"{job.output}: "
-    lines = [f"{where}{n_rows:,} rows predicted", *marks.lines("error")]
+    lines = [f"{where}{counted(n_rows, 'row')} predicted", *marks.lines("error")]
     if teller.unseen:
-        lines.append(f"{teller.unseen:,} values are of features that the model has not seen")
+        verb = "is" if teller.unseen == 1 else "are"
+        found = f"{counted(teller.unseen, 'value')} {verb} of features"
+        lines.append(f"{found} that the model has not seen")
     return lines + faults.lines()

@@ -10,7 +10,7 @@ import numpy as np
 from rich.progress import Progress
 
 from herder._store import open_table
-from herder.cli._batch import Batch, Faults
+from herder.cli._batch import Batch, Faults, counted
 from herder.cli._border import heed_signals
 from herder.cli._columns import Columns, Table, read_columns
 from herder.cli._csv_lines import open_csv_lines
@@ -165,7 +165,7 @@ class Stream:
         task = progress.add_task("reading", total=self.size, note="")
         for batch in self.batches(faults, features=False):
             facts.add(batch)
-            progress.update(task, completed=batch.done, note=f"{facts.n_rows:,} rows")
+            progress.update(task, completed=batch.done, note=counted(facts.n_rows, "row"))
         if self.input.columns is not None:
             facts.width = self.input.columns.width
         self.require_rows(facts.n_rows, faults)
@@ -174,7 +174,7 @@ class Stream:
     def require_rows(self, n_rows: int, faults: Faults) -> None:
         """Refuse to go on with nothing."""
         if not n_rows:
-            found = f"{faults.count:,} broken lines, the first: {faults.first}"
+            found = f"{counted(faults.count, 'broken line')}, the first: {faults.first}"
             names = ", ".join(str(path) for path in self.paths)
             raise ValueError(f"{names} must hold rows, got {found if faults.count else 'none'}")
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ import typer
 
 from herder.cli._border import parse_size, progress_bar, require_output, user_errors
 
-__all__ = ["learn"]
+__all__ = ["learn", "refuse_given"]
 
 MODEL_SUFFIX = ".safetensors"
 
@@ -224,16 +225,18 @@ def learn(
     Prints the progressive error as it goes: each row is predicted before it is learnt, so that
     this is an honest estimate of the error on new rows, without any set aside. The columns are
     the rows so far, the error since the last line, the error so far, and the share of rows that
-    changed the model. Files are read twice, first to find all labels, features and broken lines;
-    the standard input is read once. Memory is bounded by the model, not by the rows, unless they
-    are shuffled.
+    changed the model (one-vs-rest: the mean of these shares over the classes). Files are read
+    twice, first to find all labels, features and broken lines; the standard input is read once.
+    Memory is bounded by the model, not by the rows, unless they are shuffled.
     """
     others = [*train, *([] if test is None else [test])]
     require_output(output, "output", suffixes=(MODEL_SUFFIX,), others=others)
     if not os.access(output.parent, os.W_OK):
         raise ValueError(f"output must lie in a folder that can be written, got {str(output)!r}")
     if start is not None:
-        _require_same(context)
+        refuse_given(context, FIXED, "with --continue: the model keeps its own")
+    if not shuffle:
+        refuse_given(context, ("random_state",), "without --shuffle")
     from herder.cli._learning import Job, run_job
 
     job = Job(
@@ -276,13 +279,11 @@ def learn(
         run_job(job, progress, out)
 
 
-def _require_same(context: typer.Context) -> None:
-    """Refuse options that a model was made with and keeps."""
+def refuse_given(context: typer.Context, names: Collection[str], why: str) -> None:
+    """Refuse options on the command line that would not be heeded."""
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name)
-        if name in FIXED and given is not None and given.name == "COMMANDLINE":
-            raise ValueError(
-                f"{parameter.opts[-1]} must be left out with --continue: the model keeps its own, "
-                f"got {context.params[name]}"
-            )
+        if name in names and given is not None and given.name == "COMMANDLINE":
+            value = context.params[name]
+            raise ValueError(f"{parameter.opts[-1]} must be left out {why}, got {value}")

@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 import typer
 
 from herder.cli._border import progress_bar, require_output, user_errors
+from herder.cli.learn import refuse_given
 
 __all__ = ["predict"]
 
 
 @user_errors
 def predict(
+    context: typer.Context,
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A model of `herder learn` (.safetensors).")
     ],
@@ -39,8 +41,8 @@ def predict(
         typer.Option(
             "--explain",
             help="List the strongest features: weight and, of models that know how sure they are, "
-            "standard deviation and z, the weight in standard deviations. Hashed words are named "
-            "if they occur in DATA.",
+            "standard deviation and z, the weight in standard deviations. Hashed words are named, "
+            "with the right sign, if they occur in DATA.",
         ),
     ] = False,
     top: Annotated[
@@ -77,6 +79,8 @@ def predict(
     """
     if data is None and not explain:
         raise ValueError("data must be given, unless you only --explain the model, got none")
+    if not explain:
+        refuse_given(context, ("top", "by"), "without --explain")
     if output is not None:
         suffixes = (".csv", ".npz", ".parquet")
         require_output(
