@@ -438,3 +438,28 @@ def test_labels_are_of_one_kind():
 def test_rows_of_zeros_change_nothing():
     model = NHERD(fit_intercept=False).fit(np.zeros((10, 2)), [0, 1] * 5)
     assert (model.n_updates_, model.n_iter_) == (0, 1)
+
+
+def test_rows_in_the_right_form_are_taken_as_they_are_and_others_are_looked_at():
+    import pandas as pd
+
+    X, y = digits()
+    frame = pd.DataFrame(X, columns=[f"p{j}" for j in range(64)])
+    named = NHERD().fit(frame, y)
+    assert named.feature_names_in_[0] == "p0"
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        found = named.predict(X)
+    assert np.array_equal(found, named.predict(frame))
+    plain = NHERD().fit(X, y)
+    assert np.array_equal(plain.coef_, named.coef_)
+    named.fit(X, y)
+    assert not hasattr(named, "feature_names_in_")
+    for narrow in (X[:, :5].copy(), sparse.csr_array(X[:, :5])):
+        with pytest.raises(ValueError, match="X has 5 features, but NHERD is expecting 64"):
+            plain.predict(narrow)
+    strange_rows: list[Any] = [X * 1j, np.empty((0, 64)), X[0], np.full((2, 64), np.inf)]
+    for strange in strange_rows:
+        with pytest.raises(ValueError):  # noqa: PT011 - scikit-learn's own words
+            plain.predict(strange)
+    assert np.array_equal(plain.predict(np.asfortranarray(X)), plain.predict(X))
+    assert np.array_equal(plain.predict(X.astype(np.float16)), plain.predict(X))

@@ -44,6 +44,9 @@ def place_labels(
         raise ValueError(
             f"y must have labels of the kind of {known.tolist()[0]!r}, got {labels.tolist()[0]!r}"
         )
+    if len(known) == 2:
+        second = labels == known[1]
+        return second.astype(np.intp), ~(second | (labels == known[0]))
     places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
     return places, known[places] != labels
 
