@@ -445,7 +445,7 @@ def test_rows_in_the_right_form_are_taken_as_they_are_and_others_are_looked_at()
 
     X, y = digits()
     frame = pd.DataFrame(X, columns=[f"p{j}" for j in range(64)])
-    named = NHERD().fit(frame, y)
+    named: Any = NHERD().fit(frame, y)
     assert named.feature_names_in_[0] == "p0"
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         found = named.predict(X)
