@@ -62,6 +62,34 @@ def test_an_interrupt_in_generated_code_ends_like_any_other(tmp_path):
     assert run.returncode == 130
 
 
+WAITS = """
+import os, signal, sys, types
+from herder.cli._border import catch_signals
+
+catch_signals()
+delicate = types.ModuleType("llvmlite.binding")
+exec(compile("def work(ask, spin):\\n    ask()\\n    spin()\\n    done.append(1)", "w", "exec"),
+     delicate.__dict__)
+delicate.done = done = []
+
+def spin():
+    for _ in range(10_000_000):
+        pass
+
+try:
+    delicate.work(lambda: os.kill(os.getpid(), signal.SIGINT), spin)
+    spin(), spin(), spin()
+except KeyboardInterrupt:
+    sys.exit(7 if done else 8)
+sys.exit(9)
+"""
+
+
+def test_an_interrupt_waits_for_calls_that_must_not_be_left():
+    run = subprocess.run([sys.executable, "-c", WAITS], timeout=60)
+    assert run.returncode == 7
+
+
 def test_progress_shows_the_moment_error(binary_csv, tmp_path):
     words = ("synth", binary_csv, "-n", 20_000, "-o", tmp_path / "a.csv")
     process = started(*words, FORCE_COLOR="1", COLUMNS="120")

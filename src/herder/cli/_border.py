@@ -47,6 +47,9 @@ OPTIONS = (
     ("bins=", "--bins 5"),
 )
 
+#: Libraries that call back from compiled code, and how long to wait for them, in seconds.
+DELICATE, PAUSE = ("llvmlite", "pyarrow"), 0.05
+
 #: Signals that asked this process to end.
 _received: list[int] = []
 
@@ -87,14 +90,33 @@ def catch_signals() -> None:
     """Let Ctrl-C and a request to end raise, and remember them.
 
     An exception that comes while Python runs a destructor is lost; `heed_signals` raises it again.
+    One that comes while LLVM calls back ends the process by an abort, so that it waits for the
+    call to be over.
     """
 
     def receive(number: int, frame: FrameType | None) -> None:
         _received.append(number)
-        heed_signals()
+        raise_or_wait(number, frame)
+
+    def raise_or_wait(number: int, frame: FrameType | None) -> None:
+        if hasattr(signal, "setitimer") and _is_delicate(frame):
+            signal.setitimer(signal.ITIMER_REAL, PAUSE)
+        else:
+            heed_signals()
 
     signal.signal(signal.SIGINT, receive)
     signal.signal(signal.SIGTERM, receive)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, raise_or_wait)
+
+
+def _is_delicate(frame: FrameType | None) -> bool:
+    """Whether a library is at work that must not be left by an exception."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in DELICATE:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def heed_signals() -> None:
