@@ -1,22 +1,8 @@
-"""One way to draw: no window, the same bytes on each run."""
+"""Colours of the thesis's figures, and the way all papers draw."""
 
-from pathlib import Path
+from papers.pictures import save, tidy
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+__all__ = ["HERDED", "LEVEL", "RANDOM", "TRUE", "save", "tidy"]
 
 #: Herding, herding against the truth, random, level lines: told apart in grey too.
 HERDED, TRUE, RANDOM, LEVEL = "#1b6ca8", "#b03a2e", "#d9a441", "#222222"
-
-
-def tidy(axes: Axes, x: str, y: str, title: str = "") -> None:
-    """Name the axes, drop the frame on two sides and set the title to the left."""
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def save(figure: Figure, path: Path, *, dpi: int = 110) -> None:
-    """Write a PNG without the date and the version of the program."""
-    figure.savefig(path, dpi=dpi, metadata={"Software": None}, bbox_inches="tight")

@@ -1,9 +1,8 @@
-"""One way to draw: no window, the same bytes on each run."""
+"""Colours of the tournament, and the way all papers draw."""
 
-from pathlib import Path
+from papers.pictures import save, tidy
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+__all__ = ["COLOURS", "INK", "PALE", "save", "tidy"]
 
 #: The five of the tournament, told apart in grey too.
 COLOURS = {
@@ -14,16 +13,3 @@ COLOURS = {
     "AROW_D": "#d9a441",
 }
 INK, PALE = "#222222", "#9aa5b1"
-
-
-def tidy(axes: Axes, x: str, y: str, title: str = "") -> None:
-    """Name the axes, drop the frame on two sides and set the title to the left."""
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def save(figure: Figure, path: Path, *, dpi: int = 110) -> None:
-    """Write a PNG without the date and the version of the program."""
-    figure.savefig(path, dpi=dpi, metadata={"Software": None}, bbox_inches="tight")

@@ -112,7 +112,7 @@ def test_classes_come_later():
     early = labels < 2
     teach(weights, X[early], labels[early])
     scores, variances = weights.scores(X), weights.variances(X)
-    weights.grow(3)
+    weights.spread(np.arange(weights.n_blocks), 3)
     assert np.array_equal(weights.scores(X), np.column_stack([scores, np.zeros(60)]))
     # kernel and bias, as before the first row
     assert np.array_equal(weights.variances(X), np.column_stack([variances, np.full(60, 2.0)]))
@@ -128,7 +128,7 @@ def test_one_class_has_nothing_to_be_told_from():
     weights = DualWeights("rbf", n_blocks=1, together=True)
     done = teach(weights, X, np.zeros(20, np.intp))
     assert done == dual_module.DualPass(0, 0, 0, 0)
-    weights.grow(2)
+    weights.spread(np.arange(weights.n_blocks), 2)
     assert teach(weights, X, labels).n_updates > 0
 
 
@@ -239,9 +239,9 @@ def test_bad_rows_are_refused():
     with pytest.raises(ValueError, match=r"rule must have the form 'full', got 'drop'"):
         two.learn(X, signed(labels), rates, Rule.named("NHERD", "drop"))
     with pytest.raises(ValueError, match=r"n_blocks must stay 1 in a model of two classes"):
-        two.grow(2)
+        two.spread(np.arange(two.n_blocks), 2)
     with pytest.raises(ValueError, match=r"n_blocks must be at least 3, with a place for each"):
-        many.grow(2)
+        many.spread(np.arange(many.n_blocks), 2)
     teach(two, X, labels)
     with pytest.raises(ValueError, match=r"X must have 3 columns, as the first rows had, got 2"):
         two.scores(X[:, :2])

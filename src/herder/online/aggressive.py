@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from herder._validation import one_of, positive_number
-from herder.online.classifier import OnlineClassifier, RandomState
+from herder.online.classifier import OnlineClassifier
+from herder.online.inputs import RandomState
 from herder.online.rules import Rule
 
 __all__ = ["PassiveAggressive"]

@@ -7,13 +7,13 @@ for perceptrons), so that a weight of 2 is not the same as a row given twice.
 
 import copy
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from herder._validation import (
@@ -23,9 +23,9 @@ from herder._validation import (
     positive_int,
     require_finite,
     row_weights,
-    share,
 )
 from herder.online.full import FullWeights
+from herder.online.inputs import RandomState, RowsLike, hold_back
 from herder.online.labels import (
     class_factors,
     distinct_labels,
@@ -36,13 +36,7 @@ from herder.online.labels import (
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 
-__all__ = ["OnlineClassifier", "RandomState", "RowsLike"]
-
-#: Rows as they are given: an array, a list, a frame, or a sparse matrix.
-RowsLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
-
-#: What ``random_state`` may be.
-RandomState: TypeAlias = int | np.random.Generator | None
+__all__ = ["OnlineClassifier"]
 
 #: Parameters that the weights of a model are made for.
 LASTING = (
@@ -59,7 +53,7 @@ LASTING = (
 )
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the online classifiers: see `NHERD` for the parameters."""
 
     n_features_in_: int
@@ -123,7 +117,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if not rates.any():
             raise ValueError("sample_weight must have a number above zero, got zeros only")
         weights = self._new_weights(rows.shape[1], len(classes))
-        teach, test = self._split(rows.shape[0])
+        held = self.validation_fraction if self.early_stopping else None
+        teach, test = hold_back(rows.shape[0], held, self.random_state)
         self.classes_ = classes
         self._start(weights)
         self._beside = {}
@@ -133,12 +128,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
         """Leave the estimator as it was if anything fails."""
-        before = dict(self.__dict__)
+        state: dict[str, Any] = vars(self)
+        before = state.copy()
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            state.clear()
+            state.update(before)
             raise
 
     def _run(self, lesson: Lesson, test: NDArray[np.intp], rule: Rule) -> None:
@@ -347,9 +343,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             return (scores[:, 0] > 0).astype(np.intp)
         return scores.argmax(axis=1)
 
+    @abstractmethod
     def _rule(self) -> Rule:
         """Give the rule; subclasses check their own parameters here."""
-        raise NotImplementedError
 
     def _rate(self) -> float:
         """Give the rate of a row of weight 1."""
@@ -372,20 +368,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             together=not few and self.multi_class == "max-margin",
             average=bool(self.average),
         )
-
-    def _split(self, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Hold rows back for early stopping, the same ones at each call."""
-        rows = np.arange(n_rows)
-        if not self.early_stopping:
-            return rows, rows[:0]
-        n_test = int(share(self.validation_fraction, "validation_fraction") * n_rows)
-        if not 0 < n_test < n_rows:
-            raise ValueError(
-                f"validation_fraction must leave rows on both sides, got "
-                f"{self.validation_fraction!r} of {n_rows} rows"
-            )
-        mixed = np.random.default_rng(self.random_state).permutation(n_rows)
-        return np.sort(mixed[n_test:]), np.sort(mixed[:n_test])
 
     def _rates(
         self,

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from herder._validation import one_of, positive_number
-from herder.online.classifier import RandomState
 from herder.online.gaussian import GaussianClassifier
+from herder.online.inputs import RandomState
 from herder.online.rules import Rule
 
 __all__ = ["ConfidenceWeighted"]

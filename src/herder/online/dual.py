@@ -196,6 +196,15 @@ class DualWeights:
 
     def variances(self, X: Rows) -> NDArray[np.float64]:
         """Variances of the scores of rows, (n_rows,) or (n_rows, n_blocks)."""
+        own = np.tile(np.arange(self.n_blocks), (X.shape[0], 1))
+        variances = self.gap_variances(X, own)
+        return variances if self.together else variances[:, 0]
+
+    def gap_variances(self, X: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Variances of the gaps between scores and those of rival blocks, (n_rows, n_blocks).
+
+        A block that is its own rival has none: its gap is the score itself.
+        """
         kernel, signs, gaussian = self.kernel.fixed(X), self._signs(), self._gaussian
         triangles = gaussian.triangles()
         variances = np.empty((X.shape[0], len(signs)))
@@ -203,28 +212,13 @@ class DualWeights:
             for span, rows, table in self._tables(X):
                 own = kernel.diagonal(rows)
                 for k, sign in enumerate(signs):
-                    variances[span, k] = gaussian.variances(table * sign, own, triangles)
-        return variances if self.together else variances[:, 0]
-
-    def gap_variances(self, X: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Variances of the gaps between scores and those of rival blocks, (n_rows, n_blocks)."""
-        kernel, signs, gaussian = self.kernel.fixed(X), self._signs(), self._gaussian
-        triangles = gaussian.triangles()
-        variances = np.empty((X.shape[0], len(signs)))
-        with one_thread():
-            for span, rows, table in self._tables(X):
-                own = 2.0 * kernel.diagonal(rows)
-                for k, sign in enumerate(signs):
                     for other in np.unique(rivals[span, k]):
                         among = np.flatnonzero(rivals[span, k] == other)
-                        coupled = table[among] * (sign - signs[other])
-                        found = gaussian.variances(coupled, own[among], triangles)
-                        variances[span.start + among, k] = found
+                        gap, times = (sign, 1.0) if other == k else (sign - signs[other], 2.0)
+                        variances[span.start + among, k] = gaussian.variances(
+                            table[among] * gap, times * own[among], triangles
+                        )
         return variances
-
-    def grow(self, n_blocks: int) -> None:
-        """Add classes after the known ones, up to ``n_blocks`` in all."""
-        self.spread(np.arange(self.n_blocks), n_blocks)
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> None:
         """Move the blocks to ``places`` among ``n_blocks``; nothing is known of the others."""

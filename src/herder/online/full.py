@@ -158,18 +158,11 @@ class FullWeights:
     def extended(self, n_features: int) -> "FullWeights":
         """Give a copy with more features, which are at the prior."""
         n_blocks, old = self.means_.shape
-        new = FullWeights(
-            n_features,
-            n_blocks,
-            bias=self.bias,
-            together=self.together,
-            average=self.drift is not None,
-        )
+        new = self._prior(n_features, n_blocks)
         size = new.means_.shape[1]
         kept = np.arange(old)
         if self.bias:
             kept[-1] = size - 1
-        new.seen = self.seen
         new.means_[:, kept] = self.means_
         if new.drift is not None and self.drift is not None:
             new.drift[:, kept] = self.drift
@@ -182,14 +175,7 @@ class FullWeights:
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "FullWeights":
         """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
         size = self.means_.shape[1]
-        new = FullWeights(
-            size - self.bias,
-            n_blocks,
-            bias=self.bias,
-            together=self.together,
-            average=self.drift is not None,
-        )
-        new.seen = self.seen
+        new = self._prior(size - self.bias, n_blocks)
         new.means_[places] = self.means_
         if new.drift is not None and self.drift is not None:
             new.drift[places] = self.drift
@@ -198,4 +184,16 @@ class FullWeights:
             new.roots[0][np.ix_(flat, flat)] = self.roots[0]
         else:
             new.roots[places] = self.roots
+        return new
+
+    def _prior(self, n_features: int, n_blocks: int) -> "FullWeights":
+        """Give weights of this kind that have seen as much and know nothing."""
+        new = FullWeights(
+            n_features,
+            n_blocks,
+            bias=self.bias,
+            together=self.together,
+            average=self.drift is not None,
+        )
+        new.seen = self.seen
         return new

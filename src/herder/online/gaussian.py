@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
-from herder.online.classifier import OnlineClassifier, RandomState, RowsLike
+from herder.online.classifier import OnlineClassifier
+from herder.online.inputs import RandomState, RowsLike
 from herder.online.odds import find_rivals, probabilities
 from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import DiagonalWeights

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._validation import check_fitted, positive_int
-from herder.online.classifier import OnlineClassifier, RandomState
+from herder.online.classifier import OnlineClassifier
+from herder.online.inputs import RandomState
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 

@@ -123,8 +123,10 @@ class DiagonalWeights:
                 self.drift[:, b] = drift
             updates += done[0]
             left_out = max(left_out, done[1])
-        picks = (scores[0] > 0).astype(np.intp) if n_blocks == 1 else scores.argmax(axis=0)
-        return Passed(updates, _count_wrong(picks, lesson.labels, order), left_out), scores
+        seen = scores[:, order]  # the other rows have none yet
+        picks = seen[0] > 0 if n_blocks == 1 else seen.argmax(axis=0)
+        wrong = np.count_nonzero(picks != lesson.labels[order])
+        return Passed(updates, int(wrong), left_out), scores
 
     def _learn_together(self, lesson: Lesson, order: NDArray[np.intp], rule: Rule) -> Passed:
         from herder.online import _passes_jit as _jit
@@ -148,7 +150,8 @@ class DiagonalWeights:
             self.table[:, :, 0], self.table[:, :, 1] = means.T, variances.T
             if self.drift is not None:
                 self.drift[:] = past.drift.T
-        return Passed(done[0], _count_wrong(picks, lesson.labels, order), done[1])
+        wrong = np.count_nonzero(picks[order] != lesson.labels[order])
+        return Passed(done[0], int(wrong), done[1])
 
     def _ages(self, lesson: Lesson, rule: Rule) -> NDArray[np.int64]:
         wanted = rule.forget > 0.0 and sparse.issparse(lesson.rows)
@@ -174,14 +177,7 @@ class DiagonalWeights:
     def extended(self, n_features: int) -> "DiagonalWeights":
         """Give a copy with more features, which are at the prior."""
         old = len(self.table) - self.bias
-        new = DiagonalWeights(
-            n_features,
-            self.n_blocks,
-            bias=self.bias,
-            together=self.together,
-            average=self.drift is not None,
-        )
-        new.seen = self.seen
+        new = self._prior(n_features, self.n_blocks)
         new.table[:old] = self.table[:old]
         if self.bias:
             new.table[-1] = self.table[-1]
@@ -193,18 +189,22 @@ class DiagonalWeights:
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "DiagonalWeights":
         """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
-        size = len(self.table)
+        new = self._prior(len(self.table) - self.bias, n_blocks)
+        new.table[:, places] = self.table
+        if new.drift is not None and self.drift is not None:
+            new.drift[:, places] = self.drift
+        return new
+
+    def _prior(self, n_features: int, n_blocks: int) -> "DiagonalWeights":
+        """Give weights of this kind that have seen as much and know nothing."""
         new = DiagonalWeights(
-            size - self.bias,
+            n_features,
             n_blocks,
             bias=self.bias,
             together=self.together,
             average=self.drift is not None,
         )
         new.seen = self.seen
-        new.table[:, places] = self.table
-        if new.drift is not None and self.drift is not None:
-            new.drift[:, places] = self.drift
         return new
 
 
@@ -223,12 +223,6 @@ def _relax(table: NDArray[np.float64], ages: NDArray[np.int64], turns: int, rule
         keep = (1.0 - rule.forget) ** (turns - ages)
         keep = keep.reshape((-1,) + (1,) * (table.ndim - 2))
         table[..., 1] = table[..., 1] * keep + (1.0 - keep)
-
-
-def _count_wrong(
-    picks: NDArray[np.intp], labels: NDArray[np.intp], order: NDArray[np.intp]
-) -> int:
-    return int(np.count_nonzero(picks[order] != labels[order]))
 
 
 def summed(passes: list[Passed]) -> Passed:
