@@ -1,0 +1,1 @@
+"""Learning of random fields from rows of states."""
