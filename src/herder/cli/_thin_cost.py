@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from herder.kernel._lanes import LANES, count_threads
+from herder.core.lanes import LANES, count_threads
 from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
 from herder.kernel.choice import SWEEPS
 from herder.kernel.cost import COLUMN_SECONDS, PAIR_SECONDS, Cost, exact_cost

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.lanes import LANES, Progress, Span, run_lanes
 from herder.kernel import _near_jit as _near
 from herder.kernel import _pairs_jit as _jit
-from herder.kernel._lanes import LANES, Progress, Span, run_lanes
 
 __all__ = ["SHAPES", "cross_sums", "pair_sums", "stein_sums"]
 

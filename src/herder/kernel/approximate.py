@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import positive_int
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.bandwidth import even_rows
 from herder.kernel.candidates import SMALL_ROWS, Precision, candidates_of
 from herder.kernel.choice import Rules, choose

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.kernel._lanes import Progress, count_threads
+from herder.core.lanes import Progress, count_threads
 from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows
 from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred, diagonal_of
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.bandwidth import even_rows
 from herder.kernel.candidates import ArrayCandidates, Candidates, PairCandidates
 from herder.kernel.functions import Laplace, Radial

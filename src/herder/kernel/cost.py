@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from herder.kernel._lanes import LANES, count_threads
+from herder.core.lanes import LANES, count_threads
 from herder.kernel.choice import choice_values
 
 __all__ = ["LONG_SECONDS", "Cost", "exact_cost"]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import positive_int
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import DOUBLE_TIES, pick_first, typical
 from herder.kernel.functions import Stein

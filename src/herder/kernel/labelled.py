@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import non_negative_int, one_of
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates, Precision, candidates_of
 from herder.kernel.functions import Kernel, Stein, centred
 

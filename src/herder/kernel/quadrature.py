@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of, positive_int
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates
 from herder.kernel.span import lower_factor
 from herder.kernel.supports import Search, choose_support, squared_length

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates
 from herder.kernel.span import LAST_RIDGE, Span
 

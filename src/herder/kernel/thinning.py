@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of, positive_int
-from herder.kernel._lanes import Progress
+from herder.core.lanes import Progress
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, Sample
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import Rules, choose

@@ -1,0 +1,1 @@
+"""Samplers of discrete models: Gibbs, herded Gibbs, Swendsen-Wang."""
