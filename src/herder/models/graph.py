@@ -1,0 +1,280 @@
+"""Graphs of pairwise models: couplings that are checked once, their edges and neighbours."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+__all__ = [
+    "Adjacency",
+    "Couplings",
+    "adjacency_of",
+    "check_couplings",
+    "check_names",
+    "couplings_of_edges",
+    "edges_of",
+    "finite_array",
+    "graph_edges",
+    "grid_edges",
+    "read_evidence",
+    "row_blocks",
+    "size_of",
+    "split_couplings",
+]
+
+#: Dense or CSR, symmetric, with a zero diagonal.
+Couplings = NDArray[np.float64] | sparse.csr_array
+
+#: Couplings may differ from their mirror image by this much of the largest: what rounding does.
+ASYMMETRY = 1e-10
+
+#: Numbers that are handled at a time when many states are looked at.
+BLOCK = 2**22
+
+
+class Adjacency(NamedTuple):
+    """Neighbours of all sites, row after row; those of a site are in order."""
+
+    indptr: NDArray[np.intp]
+    indices: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
+def check_couplings(couplings: object) -> Couplings:
+    """Return couplings as read-only float64, dense or CSR as they came."""
+    if sparse.issparse(couplings):
+        return _check_sparse(couplings)
+    dense = finite_array(couplings, "couplings")
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not dense.size:
+        raise ValueError(f"couplings must be a square matrix, got shape {dense.shape}")
+    if dense.diagonal().any():
+        site = int(np.flatnonzero(dense.diagonal())[0])
+        raise ValueError(_diagonal_error(site, dense[site, site]))
+    gap = np.abs(dense - dense.T)
+    if gap.max() > ASYMMETRY * np.abs(dense).max():
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        raise ValueError(_symmetry_error(int(i), int(j), dense[i, j], dense[j, i]))
+    dense = (dense + dense.T) / 2
+    dense.setflags(write=False)
+    return dense
+
+
+def _check_sparse(couplings: Any) -> sparse.csr_array:
+    if couplings.ndim != 2 or couplings.shape[0] != couplings.shape[1] or not couplings.shape[0]:
+        raise ValueError(f"couplings must be a square matrix, got shape {couplings.shape}")
+    rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    if not np.isfinite(rows.data).all():
+        wrong = rows.data[~np.isfinite(rows.data)][0]
+        raise ValueError(f"couplings must be finite, got {wrong}")
+    diagonal = rows.diagonal()
+    if diagonal.any():
+        site = int(np.flatnonzero(diagonal)[0])
+        raise ValueError(_diagonal_error(site, diagonal[site]))
+    gap = sparse.coo_array(rows - rows.T)
+    if gap.nnz and np.abs(gap.data).max() > ASYMMETRY * np.abs(rows.data).max():
+        worst = int(np.abs(gap.data).argmax())
+        i, j = int(gap.row[worst]), int(gap.col[worst])
+        raise ValueError(_symmetry_error(i, j, rows[i, j], rows[j, i]))
+    rows = sparse.csr_array((rows + rows.T) / 2)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    for part in (rows.data, rows.indices, rows.indptr):
+        part.setflags(write=False)
+    return rows
+
+
+def _diagonal_error(site: int, value: float) -> str:
+    return (
+        f"couplings must have a zero diagonal, got {value:g} at site {site}: for 0/1 states it "
+        "belongs into biases, for -1/+1 it is a constant"
+    )
+
+
+def _symmetry_error(i: int, j: int, one: float, other: float) -> str:
+    return (
+        f"couplings must be symmetric, got {one:g} at ({i}, {j}) and {other:g} at ({j}, {i}): "
+        "(W + W.T) / 2 gives the same energies"
+    )
+
+
+def size_of(couplings: Couplings) -> int:
+    """Give the number of sites."""
+    shape: Any = couplings.shape
+    return int(shape[0])
+
+
+def row_blocks(n_rows: int, width: int) -> list[slice]:
+    """Cut rows into blocks of about BLOCK numbers."""
+    size = max(1, BLOCK // width)
+    return [slice(start, start + size) for start in range(0, n_rows, size)]
+
+
+def finite_array(values: object, name: str) -> NDArray[np.float64]:
+    """Return a copy of ``values`` as float64 without NaN and infinity."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, got {type(values).__name__}") from None
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} must be finite, got {found[~np.isfinite(found)][0]}")
+    return found
+
+
+def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...] | None:
+    """Return names of sites as texts, all different."""
+    if names is None:
+        return None
+    found = tuple(str(name) for name in names)
+    if len(found) != n_sites or len(set(found)) != n_sites:
+        raise ValueError(
+            f"names must be {n_sites} different texts, got {len(found)}, {len(set(found))} of "
+            "them different"
+        )
+    return found
+
+
+def edges_of(couplings: Couplings) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Give the edges (m, 2) with i < j, in row order, and their couplings."""
+    if isinstance(couplings, np.ndarray):
+        i, j = np.nonzero(np.triu(couplings, 1))
+        weights = couplings[i, j]
+    else:
+        upper = sparse.coo_array(sparse.triu(couplings, 1, format="csr"))
+        i, j, weights = upper.row, upper.col, upper.data
+    return np.column_stack([i, j]).astype(np.intp), np.asarray(weights, dtype=np.float64)
+
+
+def adjacency_of(couplings: Couplings) -> Adjacency:
+    """Give the neighbours of all sites."""
+    rows = sparse.csr_array(couplings)
+    return Adjacency(
+        rows.indptr.astype(np.intp),
+        rows.indices.astype(np.intp),
+        np.asarray(rows.data, dtype=np.float64),
+    )
+
+
+def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sparse.csr_array:
+    """Give CSR couplings from one weight for each edge; an edge given twice is an error."""
+    pairs = check_edges(edges, n_sites)
+    values = np.broadcast_to(finite_array(weights, "weights"), len(pairs))
+    i, j = pairs.T
+    both = (np.concatenate([i, j]), np.concatenate([j, i]))
+    return sparse.csr_array((np.concatenate([values, values]), both), shape=(n_sites, n_sites))
+
+
+def check_edges(edges: ArrayLike, n_sites: int) -> NDArray[np.intp]:
+    """Return edges as (m, 2) with i < j, each once."""
+    pairs = np.asarray(edges)
+    if not pairs.size:
+        return np.empty((0, 2), dtype=np.intp)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"edges must be pairs of site numbers, got shape {pairs.shape}")
+    if pairs.min() < 0 or pairs.max() >= n_sites:
+        wrong = pairs[(pairs < 0) | (pairs >= n_sites)][0]
+        raise ValueError(f"edges must name sites from 0 to {n_sites - 1}, got {wrong}")
+    pairs = np.sort(pairs, axis=1).astype(np.intp)
+    if (pairs[:, 0] == pairs[:, 1]).any():
+        site = pairs[pairs[:, 0] == pairs[:, 1]][0, 0]
+        raise ValueError(f"edges must join two sites, got ({site}, {site})")
+    if len(np.unique(pairs, axis=0)) != len(pairs):
+        raise ValueError("edges must be given once each, got one twice")
+    return pairs
+
+
+def grid_edges(shape: int | Sequence[int], *, periodic: bool = False) -> NDArray[np.intp]:
+    """Give the edges of a grid with any number of axes, sites in C order.
+
+    A periodic axis of length 2 has one edge between its two sites, not two.
+    """
+    sizes = _check_shape(shape)
+    sites = np.arange(math.prod(sizes), dtype=np.intp).reshape(sizes)
+    parts = []
+    for axis, size in enumerate(sizes):
+        first = np.take(sites, range(size - 1), axis).ravel()
+        parts.append(np.column_stack([first, np.take(sites, range(1, size), axis).ravel()]))
+        if periodic and size > 2:
+            ends = np.take(sites, 0, axis).ravel(), np.take(sites, size - 1, axis).ravel()
+            parts.append(np.column_stack(ends))
+    pairs = np.concatenate(parts)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def _check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if not sizes or any(
+        isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1
+        for size in sizes
+    ):
+        raise ValueError(f"shape must be positive integers such as (10, 10), got {shape!r}")
+    return tuple(int(size) for size in sizes)
+
+
+def graph_edges(graph: str | ArrayLike, n_sites: int) -> NDArray[np.intp]:
+    """Give the edges of a graph by name, or check edges that are given."""
+    if not isinstance(graph, str):
+        return check_edges(graph, n_sites)
+    if graph == "complete":
+        return np.column_stack(np.triu_indices(n_sites, 1))
+    if graph == "empty":
+        return np.empty((0, 2), dtype=np.intp)
+    if graph == "loop":
+        return grid_edges(n_sites, periodic=True)
+    if graph == "grid":
+        side = math.isqrt(n_sites)
+        if side**2 != n_sites:
+            raise ValueError(f"n_sites must be a square number for a grid, got {n_sites}")
+        return grid_edges((side, side))
+    raise ValueError(
+        f"graph must be 'complete', 'grid', 'loop', 'empty' or an array of edges, got {graph!r}"
+    )
+
+
+def read_evidence(
+    evidence: Mapping[Any, Any] | None, n_sites: int, names: tuple[str, ...] | None
+) -> tuple[NDArray[np.intp], list[Any]]:
+    """Give the sites of evidence, in order, and the values they are held at."""
+    if evidence is None:
+        return np.empty(0, dtype=np.intp), []
+    if not isinstance(evidence, Mapping):
+        kind = type(evidence).__name__
+        raise TypeError(f"evidence must map sites to values, got {kind}")
+    found: dict[int, Any] = {}
+    for key, value in evidence.items():
+        site = _site_number(key, n_sites, names)
+        if site in found:
+            raise ValueError(f"evidence must name each site once, got site {site} twice")
+        found[site] = value
+    sites = sorted(found)
+    return np.array(sites, dtype=np.intp), [found[site] for site in sites]
+
+
+def _site_number(key: object, n_sites: int, names: tuple[str, ...] | None) -> int:
+    if isinstance(key, str):
+        if names is None or key not in names:
+            known = "the model has no names" if names is None else f"known: {', '.join(names[:5])}"
+            raise ValueError(f"evidence must be on sites of the model, got {key!r} ({known})")
+        return names.index(key)
+    if isinstance(key, bool) or not isinstance(key, int | np.integer):
+        raise TypeError(f"evidence must be on sites by number or name, got {key!r}")
+    if not 0 <= key < n_sites:
+        raise ValueError(f"evidence must be on sites 0 to {n_sites - 1}, got {key}")
+    return int(key)
+
+
+def split_couplings(
+    couplings: Couplings, free: NDArray[np.intp], held: NDArray[np.intp]
+) -> tuple[Couplings, Couplings, Couplings]:
+    """Give the couplings among free sites, of free to held ones, and among held ones."""
+    if isinstance(couplings, np.ndarray):
+        return (
+            couplings[np.ix_(free, free)],
+            couplings[np.ix_(free, held)],
+            couplings[np.ix_(held, held)],
+        )
+    rows = couplings[free]
+    return rows[:, free], rows[:, held], couplings[held][:, held]

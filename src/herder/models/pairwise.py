@@ -1,0 +1,400 @@
+r"""Pairwise models of binary sites: Ising models, Boltzmann machines.
+
+A state x has the energy and the probability
+
+.. math:: E(x) = c - \tfrac12 x^T W x - b^T x, \qquad P(x) = e^{-E(x)} / Z,
+
+with symmetric couplings W of zero diagonal, biases b and a constant c that shifts all energies
+and changes no probability. Sites are 0/1 or -1/+1. With :math:`x = (1 + s) / 2` one is the other:
+
+.. math:: W_s = W / 4, \quad b_s = b / 2 + W 1 / 4, \quad
+          c_s = c - 1^T W 1 / 8 - 1^T b / 2,
+
+so that `PairwiseModel.to_states` keeps every energy. Given the other sites, a site is at its
+upper state with probability :math:`\sigma(\Delta (b_i + \sum_j W_{ij} x_j))`, where
+:math:`\Delta` is 1 for 0/1 and 2 for -1/+1 [hyvarinen2006]_.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from herder._validation import positive_int, positive_number
+from herder.models.graph import (
+    Adjacency,
+    Couplings,
+    adjacency_of,
+    check_couplings,
+    check_names,
+    couplings_of_edges,
+    edges_of,
+    finite_array,
+    graph_edges,
+    grid_edges,
+    read_evidence,
+    row_blocks,
+    size_of,
+    split_couplings,
+)
+
+if TYPE_CHECKING:
+    from herder.models.exact import Exact
+
+__all__ = ["PairwiseModel"]
+
+#: Both alphabets of a binary site, lower state first.
+ALPHABETS = ((0, 1), (-1, 1))
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PairwiseModel:
+    """Binary sites with pairwise couplings; the mathematics is at the top of the module.
+
+    Parameters
+    ----------
+    couplings : array-like or SciPy sparse array of shape (n_sites, n_sites)
+        Symmetric, zero on the diagonal. Dense stays dense and sparse becomes CSR.
+    biases : array-like of shape (n_sites,), optional
+        Zero by default.
+    states : (0, 1) or (-1, 1)
+        The two values of a site; the second is called the upper one.
+    offset : float
+        Energy that all states have in common.
+    names : iterable of str, optional
+        Names of the sites.
+
+    Examples
+    --------
+    >>> from herder import PairwiseModel
+    >>> model = PairwiseModel([[0, 1], [1, 0]], [0.5, -0.5], states=(-1, 1))
+    >>> model.energy([[1, 1], [1, -1]])
+    array([-1.,  0.])
+    """
+
+    couplings: Couplings
+    biases: NDArray[np.float64]
+    states: tuple[int, int]
+    offset: float
+    names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        couplings: Any,
+        biases: ArrayLike | None = None,
+        states: Sequence[int] = (0, 1),
+        *,
+        offset: float = 0.0,
+        names: Iterable[object] | None = None,
+    ) -> None:
+        checked = check_couplings(couplings)
+        n_sites = size_of(checked)
+        field = np.zeros(n_sites) if biases is None else finite_array(biases, "biases")
+        if field.shape != (n_sites,):
+            raise ValueError(
+                f"biases must be one number for each of {n_sites} sites, got {field.shape}"
+            )
+        field.setflags(write=False)
+        parts = {
+            "couplings": checked,
+            "biases": field,
+            "states": _check_alphabet(states),
+            "offset": float(finite_array(offset, "offset")),
+            "names": check_names(names, n_sites),
+        }
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"PairwiseModel({self.n_sites} sites, {len(self.edges)} edges, states={self.states})"
+        )
+
+    @property
+    def n_sites(self) -> int:
+        """Number of sites."""
+        return len(self.biases)
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of one site: two."""
+        return 2
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the couplings are kept as CSR."""
+        return not isinstance(self.couplings, np.ndarray)
+
+    @property
+    def edges(self) -> NDArray[np.intp]:
+        """Pairs (i, j) with i < j that are coupled, of shape (n_edges, 2), in row order."""
+        return self._listed[0]
+
+    @property
+    def edge_weights(self) -> NDArray[np.float64]:
+        """Couplings of the ``edges``."""
+        return self._listed[1]
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Neighbours of all sites, and the couplings to them, as CSR."""
+        return adjacency_of(self.couplings)
+
+    @cached_property
+    def _listed(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        return edges_of(self.couplings)
+
+    def energy(self, x: ArrayLike) -> Any:
+        """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
+        rows, alone = self._rows(x)
+        found = np.empty(len(rows))
+        for part in row_blocks(*rows.shape):
+            values = self._values(rows[part])
+            found[part] = -np.einsum("ij,ij->i", self._drive(values) / 2 + self.biases, values)
+        found += self.offset
+        return float(found[0]) if alone else found
+
+    def log_prob(self, x: ArrayLike) -> Any:
+        """Give the logarithm of the probability of states, from the exact partition function."""
+        return -self.energy(x) - self.exact().log_partition
+
+    def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Give, for each site, the probability of its upper state given all other sites."""
+        rows, alone = self._rows(x)
+        found = np.empty(rows.shape)
+        for part in row_blocks(*rows.shape):
+            found[part] = expit(self._gap * (self._drive(self._values(rows[part])) + self.biases))
+        return found[0] if alone else found
+
+    def exact(self, *, method: str = "auto") -> "Exact":
+        """Give the partition function and all marginals, exactly.
+
+        Parameters
+        ----------
+        method : {"auto", "enumerate", "transfer"}
+            Over all states, up to 2^25 of them; or site by site, for chains, rings and narrow
+            grids of any length.
+        """
+        from herder.models.exact import exact_field
+
+        return exact_field(self, method)
+
+    def to_states(self, states: Sequence[int]) -> "PairwiseModel":
+        """Give the same distribution, and the same energies, on the other alphabet."""
+        wanted = _check_alphabet(states)
+        if wanted == self.states:
+            return self
+        rows: Any = self.couplings
+        total = np.asarray(rows.sum(axis=1)).ravel()
+        if wanted == (-1, 1):
+            factor, biases = 0.25, self.biases / 2 + total / 4
+            shift = total.sum() / 8 + self.biases.sum() / 2
+        else:
+            factor, biases = 4.0, 2 * (self.biases - total)
+            shift = total.sum() / 2 - self.biases.sum()
+        return PairwiseModel(
+            rows * factor, biases, wanted, offset=self.offset - shift, names=self.names
+        )
+
+    def at_temperature(self, temperature: float) -> "PairwiseModel":
+        """Give the model with all energies divided by ``temperature``."""
+        scale = 1 / positive_number(temperature, "temperature")
+        rows: Any = self.couplings
+        return PairwiseModel(
+            rows * scale,
+            self.biases * scale,
+            self.states,
+            offset=self.offset * scale,
+            names=self.names,
+        )
+
+    def given(self, evidence: Mapping[Any, Any]) -> tuple["PairwiseModel", NDArray[np.intp]]:
+        """Give the model of the other sites once some are known, and which sites these are.
+
+        Energies are those of the whole state.
+
+        Parameters
+        ----------
+        evidence : mapping
+            Sites, by number or name, to their values.
+        """
+        held, values = self.read_evidence(evidence)
+        free = np.setdiff1d(np.arange(self.n_sites), held)
+        if not len(free):
+            raise ValueError("evidence must leave a site free, got all sites")
+        among, across, fixed = split_couplings(self.couplings, free, held)
+        offset = self.offset - float((fixed @ values / 2 + self.biases[held]) @ values)
+        names = None if self.names is None else [self.names[site] for site in free]
+        biases = self.biases[free] + across @ values
+        return PairwiseModel(among, biases, self.states, offset=offset, names=names), free
+
+    def read_evidence(
+        self, evidence: Mapping[Any, Any] | None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Give the sites of evidence and their values, checked."""
+        held, values = read_evidence(evidence, self.n_sites, self.names)
+        for site, value in zip(held, values, strict=True):
+            if isinstance(value, str) or value not in self.states:
+                low, high = self.states
+                raise ValueError(f"evidence must be {low} or {high}, got {value!r} at site {site}")
+        return held, np.array(values, dtype=np.float64)
+
+    def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
+        """Give states as rows of 0 for the lower and 1 for the upper state, checked."""
+        rows = np.atleast_2d(np.asarray(x))
+        if rows.ndim != 2 or rows.shape[1] != self.n_sites:
+            raise ValueError(
+                f"{name} must have {self.n_sites} sites in each row, got shape {np.shape(x)}"
+            )
+        if rows.dtype.kind not in "biuf":
+            raise TypeError(f"{name} must be numbers, got {rows.dtype}")
+        low, high = self.states
+        upper = rows == high
+        wrong = ~upper & (rows != low)
+        if wrong.any():
+            raise ValueError(f"{name} must be {low} or {high}, got {rows[wrong][0]}")
+        return upper.astype(np.uint8)
+
+    @classmethod
+    def grid(
+        cls,
+        shape: int | Sequence[int],
+        coupling: float = 1.0,
+        field: ArrayLike = 0.0,
+        *,
+        periodic: bool = False,
+        temperature: float = 1.0,
+        states: Sequence[int] = (-1, 1),
+    ) -> Self:
+        """Make an Ising grid: neighbours along every axis are coupled alike.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+            Sites along each axis; they are numbered in C order.
+        coupling : float
+            Positive: neighbours like to be equal.
+        field : float or array-like of that shape
+            Bias of the sites.
+        periodic : bool
+            Whether the last site of an axis is a neighbour of the first.
+        temperature : float
+            Divides coupling and field; 2 / log(1 + sqrt(2)) = 2.269... is critical in two
+            dimensions.
+        states : (0, 1) or (-1, 1)
+            The two values of a site.
+        """
+        edges = grid_edges(shape, periodic=periodic)
+        n_sites = int(np.prod(shape))
+        biases = np.broadcast_to(finite_array(field, "field"), np.atleast_1d(shape)).ravel()
+        scale = 1 / positive_number(temperature, "temperature")
+        rows = couplings_of_edges(n_sites, edges, np.full(len(edges), coupling * scale))
+        return cls(rows, biases * scale, states)
+
+    @classmethod
+    def random(
+        cls,
+        n_sites: int,
+        *,
+        coupling_sd: float = 0.3,
+        bias_sd: float = 0.3,
+        graph: str | ArrayLike = "complete",
+        states: Sequence[int] = (-1, 1),
+        random_state: int | np.random.Generator | None = 0,
+    ) -> Self:
+        """Make a model with normal couplings and biases of zero mean.
+
+        Parameters
+        ----------
+        n_sites : int
+            Number of sites.
+        coupling_sd, bias_sd : float
+            Standard deviations.
+        graph : {"complete", "grid", "loop", "empty"} or (m, 2) array of edges
+            Which sites are coupled; a grid is square.
+        states : (0, 1) or (-1, 1)
+            The two values of a site.
+        random_state : int, Generator or None
+            Where the parameters come from.
+        """
+        n_sites = positive_int(n_sites, "n_sites")
+        rng = np.random.default_rng(random_state)
+        edges = graph_edges(graph, n_sites)
+        weights = rng.normal(size=len(edges)) * coupling_sd
+        rows: Any = couplings_of_edges(n_sites, edges, weights)
+        if isinstance(graph, str) and graph == "complete":
+            rows = rows.toarray()
+        return cls(rows, rng.normal(size=n_sites) * bias_sd, states)
+
+    @classmethod
+    def from_edges(
+        cls,
+        n_sites: int,
+        edges: ArrayLike,
+        weights: ArrayLike,
+        biases: ArrayLike | None = None,
+        states: Sequence[int] = (0, 1),
+        *,
+        offset: float = 0.0,
+        names: Iterable[object] | None = None,
+    ) -> Self:
+        """Make a sparse model from a list of edges and one weight for each, or for all."""
+        rows = couplings_of_edges(positive_int(n_sites, "n_sites"), edges, weights)
+        return cls(rows, biases, states, offset=offset, names=names)
+
+    @classmethod
+    def from_dimod(cls, quadratic: Any) -> "PairwiseModel":
+        """Make the model whose energies are those of a dimod BinaryQuadraticModel."""
+        from herder.models.conversion import from_dimod
+
+        return from_dimod(quadratic)
+
+    def to_dimod(self) -> Any:
+        """Give a dimod BinaryQuadraticModel with the same energies."""
+        from herder.models.conversion import to_dimod
+
+        return to_dimod(self)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, states: Sequence[int] = (0, 1)) -> "PairwiseModel":
+        """Make a model from a graph: edges have a ``weight``, nodes may have a ``bias``."""
+        from herder.models.conversion import from_networkx
+
+        return from_networkx(graph, states)
+
+    def to_networkx(self) -> Any:
+        """Give a networkx graph with the weights of edges and the biases of nodes."""
+        from herder.models.conversion import to_networkx
+
+        return to_networkx(self)
+
+    @property
+    def _gap(self) -> int:
+        return self.states[1] - self.states[0]
+
+    def _rows(self, x: ArrayLike) -> tuple[NDArray[np.uint8], bool]:
+        return self.codes(x), np.ndim(x) == 1
+
+    def _values(self, codes: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return self.states[0] + self._gap * codes.astype(np.float64)
+
+    def _drive(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the sum of couplings times neighbours, for rows of values."""
+        rows: Any = self.couplings
+        return (rows @ values.T).T if self.is_sparse else values @ rows
+
+
+def _check_alphabet(states: Sequence[int]) -> tuple[int, int]:
+    try:
+        found = tuple(int(state) for state in states)
+    except (TypeError, ValueError):
+        found = None
+    if found == (0, 1):
+        return (0, 1)
+    if found == (-1, 1):
+        return (-1, 1)
+    raise ValueError(f"states must be (0, 1) or (-1, 1), got {states!r}")
