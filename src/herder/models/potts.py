@@ -3,7 +3,8 @@ r"""Potts models: sites with q states, neighbours that like, or dislike, to be e
 .. math:: E(x) = c - \sum_{i < j} J_{ij} [x_i = x_j] - \sum_i h_i(x_i), \qquad
           P(x) = e^{-E(x)} / Z.
 
-Two states make an Ising model: :math:`J [x_i = x_j]` is :math:`(J / 2) s_i s_j` but for a constant.
+Two states make an Ising model: :math:`J [x_i = x_j]` is :math:`(J / 2) s_i s_j` but for a
+constant.
 """
 
 import math
