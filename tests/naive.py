@@ -1,5 +1,7 @@
 """Slow twins of compiled loops: what a textbook would write, and the fast loops must equal."""
 
+import math
+
 import numpy as np
 
 from herder._numba import jit
@@ -76,3 +78,120 @@ def textbook_herd(total, n1, n2, n3, order, out):
         if tipi > 0:
             violations += 1
     return violations
+
+
+def chance(field):
+    """Give the logistic function of a number, whatever its size."""
+    if field >= 0:
+        return 1 / (1 + math.exp(-field))
+    return math.exp(field) / (1 + math.exp(field))
+
+
+def chances(fields):
+    """Give the probabilities that are proportional to the exponentials of numbers."""
+    top = max(fields)
+    parts = [math.exp(field - top) for field in fields]
+    return [part / math.fsum(parts) for part in parts]
+
+
+def site_chances(model, x, site):
+    """Give the probabilities of the states of one site, from its neighbours one by one."""
+    couplings = dense(model.couplings)
+    others = [j for j in range(len(x)) if couplings[site, j] != 0]
+    if hasattr(model, "fields"):
+        gains = [
+            model.fields[site, a] + math.fsum(couplings[site, j] for j in others if x[j] == a)
+            for a in range(model.n_states)
+        ]
+        return chances(gains)
+    low, high = model.states
+    field = model.biases[site] + math.fsum(couplings[site, j] * x[j] for j in others)
+    upper = chance((high - low) * field)
+    return [1 - upper, upper]
+
+
+def dense(couplings):
+    """Give couplings as an array."""
+    return couplings.toarray() if hasattr(couplings, "toarray") else np.asarray(couplings)
+
+
+def textbook_gibbs(model, start, scans, uniforms):
+    """Draw every site of every scan from its neighbours; a site is the first state that fits.
+
+    ``scans`` has one row of sites per sweep and ``uniforms`` a number for each entry of it. The
+    state drawn with u is the first whose cumulative probability exceeds u, counted from the
+    upper state for two of them: upper if u < p. Give the state after each sweep.
+    """
+    x, kept = list(start), []
+    for sites, drawn in zip(scans, uniforms, strict=True):
+        for site, u in zip(sites, drawn, strict=True):
+            p = site_chances(model, x, site)
+            if hasattr(model, "fields"):
+                code = 0
+                while code < len(p) - 1 and u >= math.fsum(p[: code + 1]):
+                    code += 1
+                x[site] = code
+            else:
+                x[site] = model.states[int(u < p[1])]
+        kept.append(list(x))
+    return np.array(kept)
+
+
+def textbook_herded_gibbs(model, start, scans, first=None):
+    """Herd every full conditional of two states with a weight of its own (algorithm 4.1).
+
+    The weights are kept by site and by the states of its neighbours. ``first`` gives the weight
+    that a site begins with from its number, the neighbours and the probability p of the upper
+    state; p - 1/2 by default. Give the state after each sweep, the weights and their ranges.
+    """
+    neighbours = [np.flatnonzero(row) for row in dense(model.couplings)]
+    weights, ranges = {}, {}
+    x, kept = list(start), []
+    for sites in scans:
+        for site in sites:
+            key = (int(site), tuple(int(x[j]) for j in neighbours[site]))
+            p = site_chances(model, x, site)[1]
+            w = weights.get(key)
+            if w is None:
+                w = p - 0.5 if first is None else first(*key, p)
+            code = int(w > 0)
+            x[site] = model.states[code]
+            w += p - code
+            weights[key] = w
+            low, high = ranges.get(key, (math.inf, -math.inf))
+            ranges[key] = (min(low, w - p), max(high, w - p))
+        kept.append(list(x))
+    return np.array(kept), weights, ranges
+
+
+def textbook_herded_potts(model, start, scans, first=None):
+    """Herd every full conditional of q states with a vector of weights.
+
+    The largest entry wins, the first of those that tie. Vectors begin at the probabilities
+    themselves unless ``first`` says otherwise. Give the state after each sweep and the weights.
+    """
+    neighbours = [np.flatnonzero(row) for row in dense(model.couplings)]
+    weights = {}
+    x, kept = list(start), []
+    for sites in scans:
+        for site in sites:
+            key = (int(site), tuple(int(x[j]) for j in neighbours[site]))
+            p = site_chances(model, x, site)
+            if key not in weights:
+                weights[key] = list(p) if first is None else list(first(*key, p))
+            w = weights[key]
+            code = w.index(max(w))
+            x[site] = code
+            for a in range(len(w)):
+                w[a] += p[a] - (a == code)
+        kept.append(list(x))
+    return np.array(kept), weights
+
+
+def clusters_by_labels(n_sites, bonds):
+    """Label sites that bonds join with the lowest site of their cluster, by plain relabelling."""
+    labels = list(range(n_sites))
+    for i, j in bonds:
+        low, high = sorted((labels[i], labels[j]))
+        labels = [low if label == high else label for label in labels]
+    return labels
