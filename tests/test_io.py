@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 import herder.online
 from herder import NHERD, MomentHerder, merge
 from herder._store import load_arrays, save_arrays
-from herder.io import FORMAT_VERSION, SAVED, load, read_model, save
+from herder.io import FORMAT_VERSION, load, read_model, save
+from herder.io._online import CLASSES
 
 rng = np.random.default_rng(4)
 X = rng.normal(size=(120, 6)) * (rng.random((120, 6)) < 0.7)
@@ -21,7 +22,7 @@ FOUR = np.argmax(X[:, :4] + 0.2 * rng.normal(size=(120, 4)), axis=1)
 
 MODELS = [
     (name, params)
-    for name in SAVED
+    for name in CLASSES
     for params in (
         [{}]
         if name == "VotedPerceptron"
