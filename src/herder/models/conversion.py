@@ -1,0 +1,164 @@
+r"""Models to and from dimod and networkx.
+
+dimod minimises :math:`E = \sum_i h_i x_i + \sum_{i < j} J_{ij} x_i x_j + c`, over 0/1
+(``BINARY``) or -1/+1 (``SPIN``), so that :math:`h = -b` and :math:`J = -W`: energies are the
+same on both sides. A graph of networkx holds W on its edges (``weight``) and b on its nodes
+(``bias``).
+Labels become names, and names labels; a model without names has the labels 0 to n - 1.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["from_dimod", "from_networkx", "to_dimod", "to_networkx"]
+
+
+def to_dimod(model: PairwiseModel) -> Any:
+    """Give a dimod BinaryQuadraticModel with the same energies.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        The model. Its states decide between ``BINARY`` and ``SPIN``.
+
+    Examples
+    --------
+    >>> from herder.models.pairwise import PairwiseModel
+    >>> model = PairwiseModel([[0, 2], [2, 0]], [0.5, 0], names=["a", "b"])
+    >>> to_dimod(model).energy({"a": 1, "b": 1}), model.energy([1, 1])
+    (np.float64(-2.5), -2.5)
+    """
+    dimod = _import("dimod", "to_dimod")
+    labels = _labels(model)
+    quadratic = dimod.BinaryQuadraticModel(dimod.BINARY if 0 in model.states else dimod.SPIN)
+    quadratic.add_linear_from(zip(labels, (-model.biases).tolist(), strict=True))
+    ends, weights = model.edges.tolist(), (-model.edge_weights).tolist()
+    quadratic.add_quadratic_from(
+        (labels[i], labels[j], weight) for (i, j), weight in zip(ends, weights, strict=True)
+    )
+    quadratic.offset = model.offset
+    return quadratic
+
+
+def from_dimod(quadratic: Any) -> PairwiseModel:
+    """Make the model whose energies are those of a dimod BinaryQuadraticModel.
+
+    Parameters
+    ----------
+    quadratic : dimod.BinaryQuadraticModel
+        Of either vartype.
+    """
+    needed = ("vartype", "linear", "quadratic", "offset")
+    if not all(hasattr(quadratic, name) for name in needed):
+        kind = type(quadratic).__name__
+        raise TypeError(f"quadratic must be a dimod BinaryQuadraticModel, got {kind}")
+    labels = list(quadratic.linear)
+    if not labels:
+        raise ValueError("quadratic must have variables, got none")
+    place = {label: i for i, label in enumerate(labels)}
+    edges = [(place[i], place[j]) for i, j in quadratic.quadratic]
+    return PairwiseModel.from_edges(
+        len(labels),
+        np.array(edges, dtype=np.intp),
+        [-float(weight) for weight in quadratic.quadratic.values()],
+        [-float(bias) for bias in quadratic.linear.values()],
+        (0, 1) if quadratic.vartype.name == "BINARY" else (-1, 1),
+        offset=float(quadratic.offset),
+        names=_names(labels),
+    )
+
+
+def to_networkx(model: PairwiseModel) -> Any:
+    """Give a networkx graph with the weights of edges and the biases of nodes.
+
+    The graph's own attributes hold ``states`` and ``offset``.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        The model.
+    """
+    networkx = _import("networkx", "to_networkx")
+    labels = _labels(model)
+    graph = networkx.Graph(states=model.states, offset=model.offset)
+    for label, bias in zip(labels, model.biases.tolist(), strict=True):
+        graph.add_node(label, bias=bias)
+    for (i, j), weight in zip(model.edges.tolist(), model.edge_weights.tolist(), strict=True):
+        graph.add_edge(labels[i], labels[j], weight=weight)
+    return graph
+
+
+def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseModel:
+    """Make a model from a graph: edges have a ``weight``, nodes may have a ``bias``.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Undirected, without parallel edges and loops.
+    states : (0, 1) or (-1, 1), optional
+        The two values of a site; by default those that `to_networkx` wrote, or (0, 1). Others
+        than it wrote are refused: the weights would mean another distribution.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> graph = networkx.path_graph(3)
+    >>> networkx.set_edge_attributes(graph, 0.5, "weight")
+    >>> from_networkx(graph, (-1, 1))
+    PairwiseModel(3 sites, 2 edges, states=(-1, 1))
+    """
+    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+        raise TypeError(f"graph must be a networkx Graph, got {type(graph).__name__}")
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError(
+            f"graph must be undirected and have no parallel edges, got {type(graph).__name__}"
+        )
+    written = graph.graph.get("states", (0, 1) if states is None else states)
+    if states is not None and tuple(states) != tuple(written):
+        raise ValueError(f"states must be {tuple(written)} as in the graph, got {states!r}")
+    labels = list(graph.nodes)
+    if not labels:
+        raise ValueError("graph must have nodes, got none")
+    place = {label: i for i, label in enumerate(labels)}
+    edges, weights = [], []
+    for one, other, weight in graph.edges(data="weight"):
+        if one == other:
+            raise ValueError(f"graph must have no self-loops, got one at {one!r}")
+        if weight is None:
+            raise ValueError(f"graph must have a weight on every edge, got none at {one, other}")
+        edges.append((place[one], place[other]))
+        weights.append(weight)
+    return PairwiseModel.from_edges(
+        len(labels),
+        np.array(edges, dtype=np.intp),
+        weights,
+        [bias for _, bias in graph.nodes(data="bias", default=0.0)],
+        written,
+        offset=graph.graph.get("offset", 0.0),
+        names=_names(labels),
+    )
+
+
+def _labels(model: PairwiseModel) -> list[Any]:
+    return list(range(model.n_sites)) if model.names is None else list(model.names)
+
+
+def _names(labels: list[Any]) -> list[str] | None:
+    """Give no names for the labels of a model without names."""
+    return None if labels == list(range(len(labels))) else [str(label) for label in labels]
+
+
+def _import(library: str, needs: str) -> Any:
+    """Import a library, or say how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(library)
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"{needs} needs {library}, which is not installed: pip install {library}"
+        ) from None

@@ -1,0 +1,172 @@
+r"""Exact answers on a field: partition function, marginals, entropy, independent samples.
+
+Two ways lead to the same numbers: over all states (`herder.models.enumeration`), up to
+2^25 of them, and site by site (`herder.models.transfer`), for graphs of any size whose
+frontier stays narrow. From the marginals of sites and edges follow
+
+.. math:: \langle E \rangle = c - \sum_i \langle h_i(x_i) \rangle
+          - \sum_{(i, j)} w_{ij} \langle T(x_i, x_j) \rangle, \qquad
+          H = \log Z + \langle E \rangle.
+"""
+
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import one_of, positive_int
+from herder.models import enumeration, transfer
+from herder.models.factors import Factors, Field, factors_of, mean_score
+from herder.models.frontier import MAX_CELLS, Plan, plan_sum
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["Exact", "exact_field", "exact_samples"]
+
+METHODS = ("auto", "enumerate", "transfer")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exact:
+    """Exact answers on a field.
+
+    Parameters
+    ----------
+    log_partition : float
+        Logarithm of Z, the offset of the energy included.
+    marginals : ndarray of shape (n_sites,) or (n_sites, n_states)
+        Probability of the upper state of each binary site; of each state for a `PottsModel`.
+    edges : ndarray of intp of shape (n_edges, 2)
+        Pairs of coupled sites.
+    pair_marginals : ndarray of shape (n_edges, n_states, n_states)
+        Probability of each pair of states on each edge; for binary sites 1 is the upper state.
+    mean_energy, entropy : float
+        Mean of the energy, and the entropy in nats.
+    method : str
+        ``"enumerate"`` or ``"transfer"``.
+    probabilities : ndarray of shape (n_states ** n_sites,) or None
+        Probability of every state when they were enumerated and are at most 2^20. In the number
+        of a state, site 0 is the lowest digit.
+    """
+
+    log_partition: float
+    marginals: NDArray[np.float64]
+    edges: NDArray[np.intp]
+    pair_marginals: NDArray[np.float64]
+    mean_energy: float
+    entropy: float
+    method: str
+    probabilities: NDArray[np.float64] | None = None
+
+    def log_prob(self, model: Field, x: ArrayLike) -> Any:
+        """Give the logarithm of the probability of states of the same model."""
+        return -model.energy(x) - self.log_partition
+
+
+def exact_field(model: Field, method: str = "auto") -> Exact:
+    """Give the partition function and all marginals of a model.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        The field.
+    method : {"auto", "enumerate", "transfer"}
+        Over all states, or site by site. ``"auto"`` enumerates up to 2^20 states, and takes the
+        cheaper way beyond.
+
+    Examples
+    --------
+    >>> from herder.models.pairwise import PairwiseModel
+    >>> ring = PairwiseModel.grid(1000, periodic=True)
+    >>> exact = exact_field(ring)
+    >>> exact.method, round(exact.log_partition / 1000, 6)
+    ('transfer', 1.126928)
+    """
+    factors = factors_of(model)
+    found, plan = _choose(factors, method)
+    if plan is None:
+        sums = enumeration.enumerate_states(factors)
+        probabilities = sums.probabilities
+    else:
+        sums, probabilities = transfer.transfer_sums(factors, plan), None
+    score = mean_score(factors, sums.marginals, sums.pair_marginals)
+    binary = isinstance(model, PairwiseModel)
+    return Exact(
+        sums.log_partition - model.offset,
+        sums.marginals[:, 1].copy() if binary else sums.marginals,
+        factors.edges,
+        sums.pair_marginals,
+        model.offset - score,
+        max(0.0, sums.log_partition - score),  # a difference of sums: rounding may pass zero
+        found,
+        probabilities,
+    )
+
+
+def exact_samples(
+    model: Field,
+    n_samples: SupportsIndex,
+    *,
+    method: str = "auto",
+    random_state: int | np.random.Generator | None = None,
+) -> NDArray[np.int8]:
+    """Draw independent states from the distribution itself, without a chain.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        The field.
+    n_samples : int
+        How many states.
+    method : {"auto", "enumerate", "transfer"}
+        As in `exact_field`.
+    random_state : int, Generator or None
+        Where the random numbers come from.
+
+    Returns
+    -------
+    ndarray of int8 of shape (n_samples, n_sites)
+        In the states of the model.
+
+    Examples
+    --------
+    >>> from herder.models.pairwise import PairwiseModel
+    >>> grid = PairwiseModel.grid((8, 30), temperature=2.3)
+    >>> exact_samples(grid, 5, random_state=0).shape
+    (5, 240)
+    """
+    n_samples = positive_int(n_samples, "n_samples")
+    rng = np.random.default_rng(random_state)
+    factors = factors_of(model)
+    _, plan = _choose(factors, method)
+    if plan is None:
+        codes = enumeration.draw(factors, n_samples, rng)
+    else:
+        codes = transfer.draw(factors, plan, n_samples, rng)
+    return np.array(model.states, dtype=np.int8)[codes]
+
+
+def _choose(factors: Factors, method: str) -> tuple[str, Plan | None]:
+    """Give the method, and for a sum site by site its plan."""
+    one_of(method, "method", METHODS)
+    n, q = factors.n_sites, factors.n_states
+    n_states = q**n  # a Python integer: it does not overflow
+    if method == "enumerate" or (method == "auto" and n_states <= enumeration.MAX_LISTED):
+        if n_states > enumeration.MAX_STATES:
+            raise ValueError(_too_large(n, q))
+        return "enumerate", None
+    plan = plan_sum(n, factors.edges, q)
+    if plan is not None and (method == "transfer" or plan.cost < n_states):
+        return "transfer", plan
+    if method == "transfer" or n_states > enumeration.MAX_STATES:
+        raise ValueError(_too_large(n, q))
+    return "enumerate", None
+
+
+def _too_large(n_sites: int, q: int) -> str:
+    states, cells = enumeration.MAX_STATES.bit_length() - 1, MAX_CELLS.bit_length() - 1
+    return (
+        f"model must have at most 2^{states} states to enumerate them, or a frontier of at most "
+        f"2^{cells} states to sum site by site, got {n_sites} sites of {q} states: "
+        "log_partition estimates Z by annealing, and samplers estimate the rest"
+    )

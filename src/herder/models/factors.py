@@ -1,0 +1,58 @@
+r"""Fields of both kinds in one form: a table for each site and one for all edges.
+
+Up to the offset, minus the energy of a state is
+
+.. math:: \sum_i h_i(x_i) + \sum_{(i, j)} w_{ij} T(x_i, x_j),
+
+where :math:`T(a, b)` is the product of two states in a `PairwiseModel` and 1 for equal, 0 for
+different states in a `PottsModel`. What is exact needs nothing else to be known of a model.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+
+__all__ = ["Factors", "Field", "factors_of", "mean_score"]
+
+Field = PairwiseModel | PottsModel
+
+
+class Factors(NamedTuple):
+    """Tables of a field; states are counted from 0, the lower one."""
+
+    fields: NDArray[np.float64]  # (n, q)
+    edges: NDArray[np.intp]  # (m, 2) with i < j
+    weights: NDArray[np.float64]  # (m,)
+    table: NDArray[np.float64]  # (q, q), symmetric
+
+    @property
+    def n_sites(self) -> int:
+        """Number of sites."""
+        return self.fields.shape[0]
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of one site."""
+        return self.fields.shape[1]
+
+
+def factors_of(model: Field) -> Factors:
+    """Give the tables of a model."""
+    if isinstance(model, PairwiseModel):
+        states = np.array(model.states, dtype=np.float64)
+        fields, table = np.outer(model.biases, states), np.outer(states, states)
+    else:
+        fields, table = model.fields, np.eye(model.n_states)
+    return Factors(fields, model.edges, model.edge_weights, table)
+
+
+def mean_score(
+    factors: Factors, marginals: NDArray[np.float64], pair_marginals: NDArray[np.float64]
+) -> float:
+    """Give the mean of minus the energy, without the offset, from marginals (n, q), (m, q, q)."""
+    pairs = np.einsum("mab,ab->m", pair_marginals, factors.table)
+    return float(np.sum(factors.fields * marginals) + np.sum(factors.weights * pairs))

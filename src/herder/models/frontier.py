@@ -1,0 +1,181 @@
+r"""Orders in which a graph is summed out site by site, and what each costs.
+
+When sites are added one by one, the *frontier* is the set of sites that were added and still
+have a neighbour to come. A sum site by site keeps one number for each state of the frontier, so
+that the cost of an order is the sum of :math:`q^{|frontier|}` over its steps. Three orders are
+tried: the sites as they are numbered, reverse Cuthill-McKee, and a greedy one that adds next the
+site which leaves the smallest frontier. The last keeps trees narrow.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+__all__ = ["MAX_CELLS", "Plan", "Step", "plan_sum"]
+
+#: Largest table that is kept: 16 MB, a frontier of 20 binary sites and the one that is added.
+MAX_CELLS = 2**21
+
+#: The greedy order looks at so many sites before it adds one.
+MAX_CANDIDATES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One site is added in front of the frontier, then some sites are summed out.
+
+    Parameters
+    ----------
+    site : int
+        The site that is added; it becomes axis 0.
+    frontier : tuple of int
+        Sites of the axes, the new one first.
+    links : tuple of (int, int)
+        Axes of its neighbours in the frontier, and the number of the edge.
+    drops : tuple of int
+        Axes that are summed out, one after the other, each counted when its turn comes.
+    """
+
+    site: int
+    frontier: tuple[int, ...]
+    links: tuple[tuple[int, int], ...]
+    drops: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps of a sum over all sites, and the numbers they write in all."""
+
+    steps: tuple[Step, ...]
+    cost: int
+
+
+class _Graph:
+    """Neighbours of each site, with the numbers of the edges."""
+
+    def __init__(self, n_sites: int, edges: NDArray[np.intp]) -> None:
+        i, j = edges.T
+        number = np.arange(len(edges)) + 1  # a zero would not be kept
+        ends = (np.concatenate([i, j]), np.concatenate([j, i]))
+        shape = (n_sites, n_sites)
+        self.rows = sparse.csr_array((np.concatenate([number, number]), ends), shape=shape)
+        self.rows.sort_indices()
+        self.n_sites = n_sites
+        self.degrees: list[int] = np.diff(self.rows.indptr).tolist()
+
+    def neighbours(self, site: int) -> list[int]:
+        part = slice(self.rows.indptr[site], self.rows.indptr[site + 1])
+        return self.rows.indices[part].tolist()
+
+    def edges(self, site: int) -> dict[int, int]:
+        """Give the number of the edge to each neighbour."""
+        part = slice(self.rows.indptr[site], self.rows.indptr[site + 1])
+        found = (self.rows.data[part] - 1).tolist()
+        return dict(zip(self.rows.indices[part].tolist(), found, strict=True))
+
+
+def plan_sum(
+    n_sites: int, edges: NDArray[np.intp], n_states: int, max_cells: int = MAX_CELLS
+) -> Plan | None:
+    """Give the cheapest of a few orders, or None if every one needs too large a table."""
+    graph = _Graph(n_sites, edges)
+    width = 1  # axes of the largest table
+    while n_states ** (width + 1) <= max_cells:
+        width += 1
+    best: tuple[int, Sequence[int]] | None = None
+    for order in _orders(graph, width):
+        cost = _cost(graph, order, n_states, width)
+        if cost is not None and (best is None or cost < best[0]):
+            best = cost, order
+    return None if best is None else Plan(_steps(graph, best[1]), best[0])
+
+
+def _orders(graph: _Graph, width: int) -> Iterator[Sequence[int]]:
+    yield range(graph.n_sites)
+    yield reverse_cuthill_mckee(graph.rows, symmetric_mode=True).tolist()
+    greedy = _greedy(graph, width)
+    if greedy is not None:
+        yield greedy
+
+
+def _cost(graph: _Graph, order: Sequence[int], n_states: int, width: int) -> int | None:
+    """Sum up the cells that an order writes; None if a table has more than ``width`` axes."""
+    to_come = graph.degrees.copy()
+    seen = bytearray(graph.n_sites)
+    total = size = 0
+    for site in order:
+        size += 1
+        if size > width:
+            return None
+        total += n_states**size
+        seen[site] = 1
+        for other in graph.neighbours(site):
+            to_come[other] -= 1
+            size -= seen[other] and to_come[other] == 0
+        size -= to_come[site] == 0
+    return total
+
+
+def _steps(graph: _Graph, order: Sequence[int]) -> tuple[Step, ...]:
+    to_come = graph.degrees.copy()
+    frontier: list[int] = []
+    steps = []
+    for site in order:
+        frontier.insert(0, site)
+        place = {other: axis for axis, other in enumerate(frontier)}
+        edges = graph.edges(site)
+        for other in edges:
+            to_come[other] -= 1
+        links = tuple((place[other], edge) for other, edge in edges.items() if other in place)
+        before, drops = tuple(frontier), []
+        for other in before[::-1]:  # the last axes first: these are strided least
+            if to_come[other] == 0:
+                drops.append(frontier.index(other))
+                frontier.remove(other)
+        steps.append(Step(site, before, links, tuple(drops)))
+    return tuple(steps)
+
+
+def _greedy(graph: _Graph, width: int) -> list[int] | None:
+    """Add the site that leaves the smallest frontier; of several, a neighbour of the oldest."""
+    starts = iter(np.argsort(graph.degrees, kind="stable").tolist())
+    seen = bytearray(graph.n_sites)
+    n_unseen = graph.degrees.copy()
+    to_come: dict[int, dict[int, None]] = {}  # frontier sites, oldest first: unseen neighbours
+    order: list[int] = []
+    while len(order) < graph.n_sites:
+        if to_come:
+            site = _next_site(to_come, n_unseen)
+        else:
+            site = next(start for start in starts if not seen[start])
+        if len(to_come) + 1 > width:
+            return None
+        seen[site] = 1
+        order.append(site)
+        around = graph.neighbours(site)
+        for other in around:
+            n_unseen[other] -= 1
+            if seen[other]:
+                del to_come[other][site]
+                if not to_come[other]:
+                    del to_come[other]
+        unseen = {other: None for other in around if not seen[other]}
+        if unseen:
+            to_come[site] = unseen
+    return order
+
+
+def _next_site(to_come: dict[int, dict[int, None]], n_unseen: list[int]) -> int:
+    share = MAX_CANDIDATES // len(to_come) + 1
+    growth: dict[int, int] = {}
+    for unseen in to_come.values():
+        for site in islice(unseen, share):
+            if site not in growth:
+                leave = sum(len(rest) == 1 and site in rest for rest in to_come.values())
+                growth[site] = (n_unseen[site] > 0) - leave
+    return min(growth, key=growth.__getitem__)
