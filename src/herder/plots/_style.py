@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["GREY", "INK", "SERIES", "STATES", "new_figure", "tidy"]
+__all__ = ["GREY", "INK", "SERIES", "STATES", "line_style", "new_figure", "tidy"]
 
 INK = "#1f2933"
 GREY = "#9aa5b1"
@@ -33,6 +33,14 @@ def new_figure(
     for ax in figure.axes:
         tidy(ax)
     return figure, axes
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Give colour and dashes of the line at a place: once the colours are over, dashes differ."""
+    return {
+        "color": SERIES[place % len(SERIES)],
+        "linestyle": ("-", "--", ":")[place // len(SERIES) % 3],
+    }
 
 
 def tidy(ax: "Axes") -> None:

@@ -1,0 +1,66 @@
+r"""Pictures of samplers: the fall of the error with the sweeps, and scan orders side by side.
+
+Averages over T independent states are off by about :math:`1 / \sqrt T`. Where herded Gibbs works
+its averages come near :math:`1 / T`, until they meet their bias [bornn2013]_.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from herder.plots._style import GREY, line_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_convergence"]
+
+
+def plot_convergence(
+    errors: Mapping[str, tuple[ArrayLike, ArrayLike]], *, ylabel: str = "error of the marginals"
+) -> "Figure":
+    """Draw errors against the number of sweeps, with the slopes of 1/T and of its root.
+
+    Parameters
+    ----------
+    errors : mapping of label to (array-like, array-like)
+        Numbers of sweeps T, and the error after as many, for each sampler.
+    ylabel : str
+        What the error is.
+    """
+    if not errors:
+        raise ValueError("errors must hold at least one, got none")
+    figure, ax = new_figure(width=5.8, height=3.8)
+    spans: list[tuple[float, float, float]] = []
+    for place, (label, (sweeps, values)) in enumerate(errors.items()):
+        t, error = np.asarray(sweeps, dtype=float), np.asarray(values, dtype=float)
+        if t.shape != error.shape or t.ndim != 1:
+            raise ValueError(
+                f"errors must have one error for each T, got {label!r}: {t.shape}, {error.shape}"
+            )
+        held = error > 0  # zero has no place on a logarithmic axis
+        ax.plot(
+            t[held],
+            error[held],
+            marker="os^D"[place % 4],
+            markersize=3.5,
+            linewidth=1.4,
+            label=label,
+            **line_style(place),
+        )
+        if held.any():
+            spans.append((t[held].min(), t[held].max(), error[held][0]))
+    if spans:
+        starts, ends, heights = zip(*spans, strict=True)
+        first, height = min(starts), max(heights)
+        t = np.geomspace(first, max(ends), 50)
+        ax.plot(t, height * np.sqrt(first / t), color=GREY, linestyle="--", label=r"$1/\sqrt{T}$")
+        ax.plot(t, height * first / t, color=GREY, linestyle=":", label="$1/T$")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("sweeps, T")
+    ax.set_ylabel(ylabel)
+    ax.legend(frameon=False, fontsize=9)
+    return figure

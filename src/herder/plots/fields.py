@@ -1,0 +1,341 @@
+r"""Pictures of random fields: couplings, states, energies, marginals.
+
+A matrix of couplings is drawn in colours that are white at zero and of equal strength at
+:math:`\pm \max |W|`, so that no sign looks stronger than the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from herder._validation import check_fitted, positive_int
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+from herder.plots._style import GREY, INK, SERIES, STATES, line_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "plot_couplings",
+    "plot_energies",
+    "plot_sampling",
+    "plot_state",
+]
+
+#: Models of more sites are drawn as one dot for each coupling: their matrix would be mostly empty,
+#: and its cells smaller than a dot of the printer.
+MAX_CELLS = 600
+
+#: More points than this are drawn as one image inside the picture, to keep it small.
+MAX_VECTOR_POINTS = 1500
+
+#: Names of more sites are too small to be read.
+MAX_NAMES = 40
+
+#: Bins of a histogram of energies, and points of a trace, at most.
+N_BINS, MAX_TRACE = 40, 2000
+
+#: An R-hat above this says that chains do not agree yet.
+R_HAT = 1.01
+
+#: Colours of couplings: negative, none, positive.
+DIVERGING = (SERIES[1], "#ffffff", SERIES[0])
+
+#: Colours of the lower and the upper state of a binary site.
+BINARY = ("#f5f7fa", INK)
+
+
+def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> "Figure":
+    """Draw the couplings of a model as a matrix of colours.
+
+    Parameters
+    ----------
+    model : PairwiseModel, PottsModel or BoltzmannMachine
+        Whose couplings are drawn; of a machine that has been fitted, those found.
+    truth : PairwiseModel, PottsModel or BoltzmannMachine, optional
+        A model of as many sites, on the same states: its couplings go above the diagonal and those
+        of ``model`` below it. The closer to symmetric the picture is, the better the two agree.
+    ax : Axes, optional
+        Where to draw; in a new figure by default.
+    """
+    field = _field_of(model, "model")
+    other = None if truth is None else _field_of(truth, "truth")
+    if other is not None:
+        _check_alike(field, other)
+    upper = field if other is None else other
+    weights = np.concatenate([field.edge_weights, upper.edge_weights])
+    reach = float(np.abs(weights).max(initial=0.0)) or 1.0
+    if ax is None:
+        figure, ax = new_figure(width=5.2, height=4.4)
+    else:
+        figure = ax.get_figure()
+    style: dict[str, Any] = {"cmap": _diverging(), "vmin": -reach, "vmax": reach}
+    if field.n_sites <= MAX_CELLS:
+        matrix = np.zeros((field.n_sites, field.n_sites))
+        matrix[field.edges[:, 1], field.edges[:, 0]] = field.edge_weights
+        matrix[upper.edges[:, 0], upper.edges[:, 1]] = upper.edge_weights
+        drawn = ax.imshow(matrix, interpolation="nearest", **style)
+    else:
+        places = np.concatenate([field.edges[:, ::-1], upper.edges])
+        drawn = ax.scatter(*places.T[::-1], c=weights, s=2, linewidths=0, rasterized=True, **style)
+        ax.set_aspect("equal")
+        ax.set_xlim(-0.5, field.n_sites - 0.5)
+        ax.set_ylim(field.n_sites - 0.5, -0.5)
+    ax.grid(visible=False)
+    _name_sites(ax, field.names)
+    if other is not None:
+        ax.set_title("above the diagonal: truth; below: model", fontsize=10, color=INK)
+    bar = figure.colorbar(drawn, ax=ax, shrink=0.85)
+    bar.set_label("coupling", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    return figure
+
+
+def plot_state(
+    shape: "int | Sequence[int] | PairwiseModel | PottsModel",
+    x: ArrayLike,
+    *,
+    titles: Sequence[str] | None = None,
+) -> "Figure":
+    """Draw states as pictures, one pixel for each site.
+
+    Parameters
+    ----------
+    shape : int, sequence of two int, PairwiseModel or PottsModel
+        Rows and columns of a picture; of a model, whose sites must be a square number, the root
+        of it. A single number makes one row.
+    x : array-like of shape (n_sites,) or (n, n_sites)
+        One state or several, which are drawn side by side.
+    titles : sequence of str, optional
+        One for each state.
+    """
+    height, width = _shape_of(shape)
+    states = np.atleast_2d(np.asarray(x))
+    if states.ndim != 2 or states.shape[1] != height * width or not len(states):
+        raise ValueError(
+            f"x must have {height * width} sites in each row, got shape {np.shape(x)}"
+        )
+    if titles is not None and len(titles) != len(states):
+        raise ValueError(f"titles must name {len(states)} states, got {len(titles)}")
+    values = _alphabet(shape, states)
+    tall = min(max(height / width, 0.3), 3.0)
+    figure, axes = new_figure(len(states), width=2.4, height=2.4 * tall + 0.3)
+    for place, ax in enumerate(np.atleast_1d(np.asarray(axes, dtype=object))):
+        codes = np.searchsorted(values, states[place]).reshape(height, width)
+        ax.imshow(codes, interpolation="nearest", **_palette(len(values)))
+        ax.grid(visible=False)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        if titles is not None:
+            ax.set_title(titles[place], fontsize=9, color=INK)
+    return figure
+
+
+def plot_energies(
+    energies: Mapping[str, ArrayLike],
+    *,
+    exact: float | None = None,
+    trace: bool = True,
+) -> "Figure":
+    """Draw the energies that samplers visit: how often, and in which order.
+
+    Parameters
+    ----------
+    energies : mapping of label to array-like of shape (n,)
+        Energies of the states of each sampler, one after the other.
+    exact : float, optional
+        The mean energy, if it is known, drawn as a line.
+    trace : bool, default True
+        Whether to draw the energies in their order as well, on the right.
+    """
+    found = {label: _energies(values, label) for label, values in energies.items()}
+    if not found:
+        raise ValueError("energies must hold at least one, got none")
+    edges = _bin_edges(np.concatenate(list(found.values())))
+    figure, axes = new_figure(1 + trace, width=4.6)
+    left, right = axes if trace else (axes, None)
+    for place, (label, values) in enumerate(found.items()):
+        counts, _ = np.histogram(values, edges)
+        style = line_style(place)
+        left.stairs(counts / len(values), edges, linewidth=1.5, label=label, **style)
+        if right is not None:
+            step = -(-len(values) // MAX_TRACE)
+            t = np.arange(1, len(values) + 1)[::step]
+            right.plot(t, values[::step], linewidth=0.8, alpha=0.8, **style)
+    if exact is not None:
+        left.axvline(exact, color=GREY, linestyle="--", linewidth=1.2, label="exact mean")
+        if right is not None:
+            right.axhline(exact, color=GREY, linestyle="--", linewidth=1.2)
+    left.set_xlabel("energy")
+    left.set_ylabel("share of states")
+    left.legend(frameon=False, fontsize=9)
+    if right is not None:
+        right.set_xlabel("state")
+        right.set_ylabel("energy")
+    return figure
+
+
+def plot_sampling(sampling: Any, *, exact: Any = None) -> "Figure":
+    """Draw the marginals of a run with their errors, and whether its chains agree.
+
+    Parameters
+    ----------
+    sampling : Sampling
+        Of `herder.gibbs`, `herder.herded_gibbs` or `herder.swendsen_wang`.
+    exact : Exact, optional
+        Of the same model: then the marginals are drawn against the exact ones.
+
+    Returns
+    -------
+    Figure
+        On the left the marginals with two standard errors, of every site, or of every state of
+        every site; on the right R-hat by site.
+    """
+    reached = _by_site(sampling.marginals)
+    spread = 2 * _by_site(sampling.errors)
+    sites = np.arange(len(reached))
+    if exact is None:
+        places = np.broadcast_to(sites[:, None], reached.shape)
+    else:
+        places = _by_site(exact.marginals)
+        if places.shape != reached.shape:
+            raise ValueError(
+                f"exact must have marginals of shape {np.shape(sampling.marginals)}, got "
+                f"{np.shape(exact.marginals)}"
+            )
+    many = reached.size > MAX_VECTOR_POINTS
+    figure, (left, right) = new_figure(2, width=4.6, height=3.7)
+    if exact is not None:
+        left.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1)
+    for k in range(reached.shape[1]):
+        left.errorbar(
+            places[:, k],
+            reached[:, k],
+            spread[:, k],
+            fmt="o",
+            markersize=3,
+            elinewidth=0.8,
+            color=SERIES[k % len(SERIES)],
+            rasterized=many,
+            label=f"state {k}",
+        )
+    left.set_xlabel("site" if exact is None else "exact marginal")
+    left.set_ylabel("marginal, two standard errors")
+    if reached.shape[1] > 1:
+        left.legend(frameon=False, fontsize=9)
+    style: dict[str, Any] = {"color": SERIES[0], "markersize": 3, "rasterized": many}
+    right.plot(sites, np.asarray(sampling.r_hat, dtype=float), "o", **style)
+    right.axhline(R_HAT, color=GREY, linestyle="--", linewidth=1.2, label=f"{R_HAT:g}")
+    right.set_xlabel("site")
+    right.set_ylabel("R-hat")
+    right.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _field_of(model: Any, name: str) -> PairwiseModel | PottsModel:
+    """Give the model itself, or that of a fitted machine."""
+    if isinstance(model, PairwiseModel | PottsModel):
+        return model
+    if isinstance(model, BaseEstimator):
+        check_fitted(model, "model_")
+        found: Any = model
+        return _field_of(found.model_, name)
+    raise TypeError(
+        f"{name} must be a PairwiseModel, a PottsModel or a BoltzmannMachine, got "
+        f"{type(model).__name__}"
+    )
+
+
+def _check_alike(model: PairwiseModel | PottsModel, truth: PairwiseModel | PottsModel) -> None:
+    ours = (type(model).__name__, model.n_sites, model.states)
+    theirs = (type(truth).__name__, truth.n_sites, truth.states)
+    if ours != theirs:
+        raise ValueError(f"truth must have the sites and states of model, {ours}, got {theirs}")
+
+
+def _diverging() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("couplings", DIVERGING)
+
+
+def _palette(n_values: int) -> dict[str, Any]:
+    """Give the arguments of imshow that draw codes 0, 1, ... each in its own colour."""
+    from matplotlib.colors import ListedColormap
+
+    colours = BINARY if n_values <= 2 else [STATES[k % len(STATES)] for k in range(n_values)]
+    return {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(colours) - 0.5}
+
+
+def _name_sites(ax: Any, names: tuple[str, ...] | None) -> None:
+    """Write names along both axes if they are few enough to be read."""
+    if names is None or len(names) > MAX_NAMES:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_label_text("site")
+            axis.get_major_locator().set_params(integer=True)
+        return
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+
+
+def _shape_of(shape: Any) -> tuple[int, int]:
+    if isinstance(shape, PairwiseModel | PottsModel):
+        side = isqrt(shape.n_sites)
+        if side**2 != shape.n_sites:
+            raise ValueError(
+                f"shape must be rows and columns: the model's {shape.n_sites} sites make no square"
+            )
+        return side, side
+    sizes = [positive_int(size, "shape") for size in np.atleast_1d(shape).tolist()]
+    if len(sizes) > 2:
+        raise ValueError(f"shape must be rows and columns, got {shape!r}")
+    return (1, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
+
+
+def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
+    """Give all states of a site: those of the model, or those that are there."""
+    if isinstance(shape, PairwiseModel | PottsModel):
+        wanted = np.array(shape.states)
+        if not np.isin(states, wanted).all():
+            raise ValueError(f"x must hold the states {shape.states}, got {np.unique(states)}")
+        return wanted
+    for binary in ((0, 1), (-1, 1)):
+        if np.isin(states, binary).all():
+            return np.array(binary)
+    return np.unique(states)
+
+
+def _bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the edges of bins; where energies lie on a ladder, each bin holds as many rungs."""
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.array([low - 0.5, low + 0.5])
+    # Equal energies differ by rounding, of the order of 1e-16 of them.
+    rungs = np.unique(np.round((values - low) / (high - low), 9))
+    step = float(np.diff(rungs).min())
+    n_rungs = round(1 / step) + 1
+    on_ladder = np.allclose(rungs / step, np.round(rungs / step), rtol=0, atol=0.05)
+    if not on_ladder or n_rungs > 10 * len(rungs):
+        return np.linspace(low, high, N_BINS + 1, dtype=np.float64)
+    width = -(-n_rungs // N_BINS)
+    n_bins = -(-n_rungs // width)
+    reach = step * (width * np.arange(n_bins + 1, dtype=np.float64) - 0.5)
+    return low + (high - low) * reach
+
+
+def _energies(values: ArrayLike, label: str) -> NDArray[np.float64]:
+    found = np.asarray(values, dtype=float)
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all():
+        raise ValueError(f"energies must be finite numbers in a row, got {label!r}: {values!r}")
+    return found
+
+
+def _by_site(values: ArrayLike) -> NDArray[np.float64]:
+    """Give marginals as a table, of one column for binary sites."""
+    table = np.asarray(values, dtype=np.float64)
+    return table.reshape(len(table), -1)

@@ -1,0 +1,221 @@
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+from herder.plots import (
+    plot_convergence,
+    plot_couplings,
+    plot_energies,
+    plot_sampling,
+    plot_state,
+)
+
+COUPLINGS = np.array([[0.0, 1.0, -2.0], [1.0, 0.0, 0.0], [-2.0, 0.0, 0.0]])
+MODEL = PairwiseModel(COUPLINGS, [0.1, 0.2, 0.3])
+
+
+class Machine(BaseEstimator):
+    """Anything with a model of its own, once it has been fitted."""
+
+    def fit(self) -> "Machine":
+        self.model_ = MODEL
+        return self
+
+
+def matrix_of(figure: Any) -> np.ndarray:
+    return np.asarray(figure.axes[0].images[0].get_array())
+
+
+def test_couplings_are_the_matrix():
+    figure = plot_couplings(MODEL)
+    assert np.array_equal(matrix_of(figure), COUPLINGS)
+    assert figure.axes[0].images[0].get_clim() == (-2.0, 2.0)
+    assert np.array_equal(matrix_of(plot_couplings(Machine().fit())), COUPLINGS)
+    figure.canvas.draw()
+
+
+def test_truth_goes_above_the_diagonal():
+    truth = PairwiseModel(3 * COUPLINGS)
+    figure = plot_couplings(MODEL, truth=truth)
+    expected = np.tril(COUPLINGS) + np.triu(3 * COUPLINGS)
+    assert np.array_equal(matrix_of(figure), expected)
+    assert figure.axes[0].images[0].get_clim() == (-6.0, 6.0)
+
+
+def test_couplings_into_axes_with_names():
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    ax = figure.subplots()
+    named = PairwiseModel(COUPLINGS, names=["a", "b", "c"])
+    assert plot_couplings(named, ax=ax) is figure
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c"]
+    assert len(figure.axes) == 2  # the matrix and its scale
+
+
+def test_large_models_are_dots():
+    model = PairwiseModel.grid((30, 30), 0.5)
+    ax: Any = plot_couplings(model).axes[0]
+    assert not ax.images
+    (dots,) = ax.collections
+    places = {(int(i), int(j)) for j, i in np.asarray(dots.get_offsets())}
+    edges = {(int(i), int(j)) for i, j in model.edges}
+    assert places == edges | {(j, i) for i, j in edges}
+    assert np.all(dots.get_array() == 0.5)
+
+
+def test_a_model_without_couplings():
+    figure = plot_couplings(PottsModel(np.zeros((2, 2)), np.zeros((2, 3))))
+    assert not matrix_of(figure).any()
+    assert figure.axes[0].images[0].get_clim() == (-1.0, 1.0)
+
+
+def test_couplings_refuse_what_they_cannot_draw():
+    with pytest.raises(TypeError, match=r"model must be a PairwiseModel.*got ndarray"):
+        plot_couplings(COUPLINGS)
+    with pytest.raises(NotFittedError):
+        plot_couplings(Machine())
+    with pytest.raises(ValueError, match="truth must have the sites and states of model"):
+        plot_couplings(MODEL, truth=MODEL.to_states((-1, 1)))
+
+
+def test_states_are_pictures():
+    x = np.array([[-1, 1, 1, -1, -1, 1], [1, 1, 1, 1, 1, 1]])
+    figure = plot_state((2, 3), x, titles=["a", "b"])
+    first, second = (np.asarray(ax.images[0].get_array()) for ax in figure.axes)
+    assert np.array_equal(first, [[0, 1, 1], [0, 0, 1]])
+    assert np.array_equal(second, [[1, 1, 1], [1, 1, 1]])  # upper, though no lower one is there
+    assert [ax.get_title() for ax in figure.axes] == ["a", "b"]
+    figure.canvas.draw()
+
+
+def test_states_of_a_potts_model_keep_their_colours():
+    model = PottsModel.grid((2, 2), 4, 1.0)
+    figure = plot_state(model, [0, 3, 3, 0])
+    image = figure.axes[0].images[0]
+    assert np.array_equal(np.asarray(image.get_array()), [[0, 3], [3, 0]])
+    assert image.get_clim() == (-0.5, 3.5)
+    assert matrix_of(plot_state(3, [5, 7, 9])).tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "x", "options", "message"),
+    [
+        ((2, 2), [0, 1, 0], {}, "x must have 4 sites in each row"),
+        ((2, 2, 2), [0] * 8, {}, "shape must be rows and columns"),
+        ((0, 2), [], {}, "shape must be"),
+        (MODEL, [0, 1, 0], {}, "3 sites make no square"),
+        (PairwiseModel.grid((2, 2)), [0, 1, 0, 1], {}, "x must hold the states"),
+        ((1, 2), [0, 1], {"titles": ["a", "b"]}, "titles must name 1 states, got 2"),
+    ],
+)
+def test_states_refuse_what_they_cannot_draw(shape, x, options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_state(shape, x, **options)
+
+
+def heights(ax: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return {stair.get_label(): stair.get_data()[:2] for stair in ax.patches}
+
+
+def test_energies_are_counted():
+    rng = np.random.default_rng(0)
+    given = {"ours": rng.normal(size=500), "theirs": rng.normal(2.0, size=300)}
+    left, right = plot_energies(given, exact=1.0).axes
+    traces: list[Any] = [line.get_ydata() for line in right.lines[:2]]
+    for label, (shares, edges) in heights(left).items():
+        values = given[label]
+        counts = [np.sum((values >= a) & (values < b)) for a, b in pairwise(edges)]
+        counts[-1] += np.sum(values == edges[-1])
+        assert np.allclose(shares, np.array(counts) / len(values))
+        assert np.isclose(shares.sum(), 1.0)
+    assert np.array_equal(traces[0], given["ours"])
+    assert np.array_equal(traces[1], given["theirs"])
+    assert len(plot_energies(given, trace=False).axes) == 1
+
+
+def test_energies_on_a_ladder_leave_no_comb():
+    # rungs of 4/T from -200 to 200: with 101 rungs in up to 40 bins each bin holds three
+    rungs = 4 * np.arange(-50, 51) / 2.269
+    (ax,) = plot_energies({"grid": rungs}, trace=False).axes
+    shares, _ = heights(ax)["grid"]
+    assert np.allclose(shares[:-1] * 101, 3)
+    assert shares.sum() == pytest.approx(1.0)
+    (ax,) = plot_energies({"one": [2.0, 2.0]}, trace=False).axes
+    assert heights(ax)["one"][0].tolist() == [1.0]
+
+
+def test_long_traces_are_thinned():
+    right = plot_energies({"long": np.arange(10_000.0)}).axes[1]
+    drawn: Any = right.lines[0].get_xydata()
+    assert len(drawn) == 2000
+    assert np.array_equal(drawn[:, 0], drawn[:, 1] + 1)
+
+
+@pytest.mark.parametrize("values", [[], [[1.0]], [np.nan]])
+def test_energies_refuse_what_they_cannot_draw(values):
+    with pytest.raises(ValueError, match="energies must be finite numbers"):
+        plot_energies({"bad": values})
+
+
+def test_nothing_to_compare():
+    with pytest.raises(ValueError, match="energies must hold at least one"):
+        plot_energies({})
+    with pytest.raises(ValueError, match="errors must hold at least one"):
+        plot_convergence({})
+
+
+def test_convergence_draws_both_slopes():
+    t = np.array([1.0, 10.0, 100.0])
+    ax: Any = plot_convergence({"a": (t, [0.5, 0.05, 0.0]), "b": (t, [0.4, 0.2, 0.1])}).axes[0]
+    lines = {line.get_label(): line.get_xydata() for line in ax.lines}
+    assert np.allclose(lines["a"], [[1.0, 0.5], [10.0, 0.05]])  # zero is left out
+    sweeps, error = lines["$1/T$"].T
+    assert np.allclose(error, 0.5 / sweeps)
+    sweeps, error = lines[r"$1/\sqrt{T}$"].T
+    assert np.allclose(error, 0.5 / np.sqrt(sweeps))
+    assert sweeps[[0, -1]].tolist() == pytest.approx([1.0, 100.0])
+    with pytest.raises(ValueError, match="one error for each T, got 'a'"):
+        plot_convergence({"a": (t, [0.5])})
+
+
+def run(marginals: Any, n_sites: int) -> Any:
+    errors = np.full(np.shape(marginals), 0.01)
+    return SimpleNamespace(marginals=marginals, errors=errors, r_hat=np.linspace(1, 1.1, n_sites))
+
+
+def bars(ax: Any) -> list[np.ndarray]:
+    return [
+        np.asarray(container.lines[2][0].get_segments())
+        for container in ax.containers
+        if container.lines[2]
+    ]
+
+
+def test_sampling_against_sites():
+    left, right = plot_sampling(run([0.2, 0.5, 0.9], 3)).axes
+    (segments,) = bars(left)
+    assert np.allclose(segments[:, :, 0], [[0, 0], [1, 1], [2, 2]])
+    assert np.allclose(segments[:, :, 1], [[0.18, 0.22], [0.48, 0.52], [0.88, 0.92]])
+    assert np.allclose(right.lines[0].get_ydata(), [1.0, 1.05, 1.1])
+
+
+def test_sampling_against_the_exact_marginals():
+    table = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
+    exact = SimpleNamespace(marginals=table + 0.001)
+    figure = plot_sampling(run(table, 2), exact=exact)
+    segments = bars(figure.axes[0])
+    assert len(segments) == 3
+    for k, drawn in enumerate(segments):
+        assert np.allclose(drawn[:, 0, 0], table[:, k] + 0.001)
+        assert np.allclose(drawn.mean(axis=1)[:, 1], table[:, k])
+    figure.canvas.draw()
+    with pytest.raises(ValueError, match=r"exact must have marginals of shape \(2, 3\)"):
+        plot_sampling(run(table, 2), exact=SimpleNamespace(marginals=table[:, :2]))
