@@ -1,0 +1,292 @@
+r"""Gibbs sampling, with tempering.
+
+A sweep visits the sites in order and draws each from its distribution given the others. A
+site with gains :math:`f_a` of its states at temperature T draws
+
+.. math:: x_i = \arg\max_a \, (f_a + T g_a), \qquad g_a \sim \text{Gumbel},
+
+and a binary site with log odds f is 1 when :math:`f > T l`, where l is logistic: exponentials are
+never taken, and one set of gains serves all temperatures. Binary models on sparse graphs have
+a table of probabilities instead, one for each site and neighbourhood.
+
+Tempering runs a replica at each temperature :math:`T_0 = 1 < T_1 < \dots`; after each sweep,
+neighbouring temperatures change replicas with probability
+:math:`\min(1, \exp((1/T_r - 1/T_{r+1})(E_r - E_{r+1})))` [geyer1991]_, which leaves the product
+of the distributions as it is. The states at T = 1 are the samples.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from herder.models.graph import Adjacency
+from herder.models.pairwise import PairwiseModel
+from herder.samplers import _gibbs_jit as _jit
+from herder.samplers.orders import Field, scan_order
+from herder.samplers.run import Condition, MakeChain, RunOptions, run_chains
+from herder.samplers.sampling import Sampling
+
+__all__ = ["chain_seeds", "gibbs", "gibbs_chains", "neighbour_table"]
+
+#: Neighbours up to which probabilities are kept in a table, and its size at most.
+TABLE_WIDTH = 8
+TABLE_SIZE = 2**21
+
+#: Sweeps after which gains are computed anew, so that rounding does not pile up.
+REFRESH = 1024
+
+#: Dense couplings with at least this share of edges are walked through as rows.
+DENSE = 0.3
+
+
+def gibbs(
+    model: Field,
+    n_sweeps: int,
+    *,
+    order: str | ArrayLike = "sequential",
+    temperatures: Sequence[float] | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    evidence: Mapping[Any, Any] | None = None,
+    **run: Unpack[RunOptions],
+) -> Sampling:
+    """Sample a model by visiting one site after the other.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        What is sampled.
+    n_sweeps : int
+        Sweeps of each chain, after the burn-in. Each gives a state.
+    order : {"sequential", "reversed", "checkerboard"} or array-like of int
+        Order of the sites within a sweep.
+    temperatures : sequence of float, optional
+        From 1 upwards: parallel tempering, for models whose chains stay in one valley. ``swaps``
+        in the diagnostics is the share of exchanges that were taken.
+    random_state : int, Generator or None
+        Seed; every chain has its own generators made from it.
+    evidence : mapping, optional
+        Sites, by number or name, to values that they are held at.
+    **run
+        Chains, burn-in, what to keep and to average: see `RunOptions`.
+
+    Returns
+    -------
+    Sampling
+        States, marginals with errors, R-hat, effective sample size.
+
+    Examples
+    --------
+    >>> from herder import PairwiseModel, gibbs
+    >>> model = PairwiseModel.grid((4, 4), coupling=0.3, field=0.1)
+    >>> result = gibbs(model, 20_000)
+    >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.03)
+    True
+    """
+    condition = Condition(model, evidence)
+    make = gibbs_chains(
+        condition, order=order, temperatures=temperatures, random_state=random_state, run=run
+    )
+    heats = None if temperatures is None else tuple(float(heat) for heat in temperatures)
+    ways = scan_order(condition.field, condition.restrict_order(order)).tobytes()
+    return run_chains("gibbs", condition, make, n_sweeps, options=(heats, ways), **run)
+
+
+def gibbs_chains(
+    condition: Condition,
+    *,
+    order: str | ArrayLike,
+    temperatures: Sequence[float] | None,
+    random_state: int | np.random.Generator | None,
+    run: Mapping[str, Any],
+) -> MakeChain:
+    """Give the maker of chains."""
+    model = condition.field
+    path = scan_order(model, condition.restrict_order(order))
+    heats = _check_heats(temperatures)
+    seeds = chain_seeds(random_state, int(run.get("n_chains", 1)))
+    degrees = np.diff(model.adjacency.indptr)
+    width = int(degrees.max(initial=0))
+    small = width <= TABLE_WIDTH and model.n_sites << width <= TABLE_SIZE
+    if isinstance(model, PairwiseModel) and small and len(heats) == 1:
+        table = _Table(model, path)
+        return lambda _, k, start: _TableChain(table, start, seeds[k])
+    return lambda field, k, start: _FieldChain(field, path, heats, start, seeds[k])
+
+
+def chain_seeds(
+    random_state: int | np.random.Generator | None, n_chains: int
+) -> list[np.random.SeedSequence]:
+    """Give a seed for each chain; more chains leave those of the first as they are."""
+    if isinstance(random_state, np.random.Generator):
+        entropy: Any = random_state.integers(2**63, size=4).tolist()
+    elif random_state is None or (
+        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    ):
+        entropy = random_state
+    else:
+        kind = type(random_state).__name__
+        raise TypeError(f"random_state must be an int, a Generator or None, got {kind}")
+    if isinstance(entropy, int | np.integer) and entropy < 0:
+        raise ValueError(f"random_state must not be negative, got {random_state}")
+    return np.random.SeedSequence(entropy).spawn(n_chains)
+
+
+def _check_heats(temperatures: Sequence[float] | None) -> NDArray[np.float64]:
+    if temperatures is None:
+        return np.ones(1)
+    heats = np.array(temperatures, dtype=np.float64)
+    if heats.ndim != 1 or not len(heats) or heats[0] != 1.0 or not np.isfinite(heats).all():
+        raise ValueError(f"temperatures must be numbers that begin with 1.0, got {temperatures}")
+    if (np.diff(heats) <= 0).any():
+        raise ValueError(f"temperatures must rise, got {temperatures}")
+    return heats
+
+
+class _Table:
+    """Probabilities of a binary model for all neighbourhoods."""
+
+    def __init__(self, model: PairwiseModel, order: NDArray[np.intp]) -> None:
+        bits = model.to_states((0, 1))
+        near, weights = neighbour_table(bits.adjacency)
+        width = near.shape[1]
+        codes = np.arange(2**width)[:, None] >> np.arange(width) & 1
+        self.chances = expit(bits.biases[:, None] + weights @ codes.T)
+        self.order, self.near = order, near[order]
+        self.n_sites = model.n_sites
+
+
+def neighbour_table(adjacency: Adjacency) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Give neighbours and their weights in rows of equal length, filled with n_sites and 0.
+
+    Four columns at least, so that grids have a loop without a loop inside.
+    """
+    degrees = np.diff(adjacency.indptr)
+    n_sites, width = len(degrees), max(4, int(degrees.max(initial=0)))
+    near = np.full((n_sites, width), n_sites, dtype=np.intp)
+    weights = np.zeros((n_sites, width))
+    row = np.repeat(np.arange(n_sites), degrees)
+    column = np.arange(len(row)) - np.repeat(adjacency.indptr[:-1], degrees)
+    near[row, column] = adjacency.indices
+    weights[row, column] = adjacency.weights
+    return near, weights
+
+
+class _TableChain:
+    """A chain on binary sites that looks probabilities up."""
+
+    def __init__(
+        self, table: _Table, start: NDArray[np.uint8] | None, seed: np.random.SeedSequence
+    ) -> None:
+        first, sites = seed.spawn(2)
+        self.table, self.rng = table, np.random.default_rng(sites)
+        if start is None:
+            start = np.random.default_rng(first).integers(0, 2, table.n_sites, dtype=np.uint8)
+        self.x = np.append(start, np.uint8(0))
+
+    def advance(self, out: NDArray[np.uint8]) -> None:
+        table = self.table
+        uniforms = self.rng.random((len(out), len(table.order)))
+        _jit.sweep_table(table.near, table.order, table.chances, uniforms, self.x, out)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"x": self.x.copy()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.x = arrays["x"].astype(np.uint8)
+
+    def generators(self) -> Sequence[np.random.Generator]:
+        return [self.rng]
+
+    def facts(self) -> dict[str, float]:
+        return {}
+
+
+class _FieldChain:
+    """A chain that keeps the gains of all states, for any model and many temperatures."""
+
+    def __init__(
+        self,
+        model: Field,
+        order: NDArray[np.intp],
+        heats: NDArray[np.float64],
+        start: NDArray[np.uint8] | None,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        first, sites, swaps = seed.spawn(3)
+        self.binary = isinstance(model, PairwiseModel)
+        self.model: Any = model.to_states((0, 1)) if isinstance(model, PairwiseModel) else model
+        self.near = _jit.Neighbours(*self.model.adjacency)
+        n_sites = model.n_sites
+        dense = self.binary and len(self.near.indices) > DENSE * n_sites * (n_sites - 1)
+        rows: Any = self.model.couplings
+        self.couplings = (rows.toarray() if self.model.is_sparse else rows) if dense else None
+        self.base = self.model.biases if self.binary else self.model.fields
+        self.order, self.heats, self.t = order, heats, 0
+        self.site_rng, self.swap_rng = (np.random.default_rng(s) for s in (sites, swaps))
+        size = (len(heats), n_sites)
+        if start is None:
+            self.x = np.random.default_rng(first).integers(0, model.n_states, size, np.uint8)
+        else:
+            self.x = np.tile(start, (len(heats), 1))
+        self.who = np.arange(len(heats))
+        self.swaps = np.zeros((len(heats) - 1, 2), dtype=np.int64)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Compute the gains from the states."""
+        rows = self.model.couplings
+        if self.binary:
+            self.f = np.array([self.base + rows @ x.astype(np.float64) for x in self.x])
+        else:
+            states = np.arange(self.model.n_states)
+            self.f = np.array(
+                [self.base + rows @ (x[:, None] == states).astype(float) for x in self.x]
+            )
+
+    def advance(self, out: NDArray[np.uint8]) -> None:
+        done = 0
+        while done < len(out):
+            if self.t % REFRESH == 0:
+                self._refresh()
+            size = min(len(out) - done, REFRESH - self.t % REFRESH)
+            self._run(out[done : done + size])
+            done += size
+            self.t += size
+
+    def _run(self, out: NDArray[np.uint8]) -> None:
+        n_heats = len(self.heats)
+        shape = (len(out), n_heats, len(self.order))
+        uniforms = self.swap_rng.random((len(out), n_heats))
+        rest = self.heats, self.t, self.x, self.f, self.who, self.swaps, out
+        if not self.binary:
+            noise = self.site_rng.standard_exponential((*shape, self.model.n_states))
+            np.negative(np.log(noise, out=noise), out=noise)
+            _jit.run_potts(self.near, self.base, self.order, noise, uniforms, *rest)
+            return
+        noise = self.site_rng.random(shape)
+        noise = np.log(noise) - np.log1p(-noise)
+        if self.couplings is not None:
+            _jit.run_dense(self.couplings, self.base, self.order, noise, uniforms, *rest)
+        else:
+            _jit.run_sparse(self.near, self.base, self.order, noise, uniforms, *rest)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        found = {"x": self.x, "f": self.f, "who": self.who, "swaps": self.swaps}
+        return {k: v.copy() for k, v in found.items()} | {"t": np.array([self.t])}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.x, self.f = arrays["x"].copy(), arrays["f"].copy()
+        self.who, self.swaps = arrays["who"].copy(), arrays["swaps"].copy()
+        self.t = int(arrays["t"][0])
+
+    def generators(self) -> Sequence[np.random.Generator]:
+        return [self.site_rng, self.swap_rng]
+
+    def facts(self) -> dict[str, Any]:
+        if len(self.heats) == 1:
+            return {}
+        tried, done = self.swaps.T
+        return {"swaps": (done / np.maximum(tried, 1)).tolist()}

@@ -1,0 +1,157 @@
+r"""Averages over the sweeps of a chain, and how far to trust them.
+
+Sums are kept for the whole run and for up to 32 batches of equal length L, which doubles when
+they are full. From the means :math:`m_k` of K batches over all chains,
+
+.. math:: \sigma^2 = \frac{L}{K - 1} \sum_k (m_k - \bar m)^2, \qquad
+          \mathrm{error} = \sigma / \sqrt{n}, \qquad
+          \mathrm{ESS} = n \, \bar m (1 - \bar m) / \sigma^2,
+
+and R-hat compares the variance within the two halves of each chain with that between them
+[gelman1992]_. Both look at the indicator of each state of each site. Nothing depends on how a run
+was cut into calls.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.samplers import _monitor_jit as _jit
+
+__all__ = ["N_BATCHES", "Functions", "Monitor", "batch_errors", "split_r_hat"]
+
+#: Batches that are kept at most; always even, so that they merge in pairs.
+N_BATCHES = 32
+
+#: Called with states (n, n_sites), each gives n numbers or n arrays.
+Functions = Mapping[str, Callable[[NDArray[np.int8]], Any]]
+
+
+class Monitor:
+    """What is averaged along one chain.
+
+    Parameters
+    ----------
+    n_sites, n_states : int
+        Size of the model.
+    edges : ndarray of shape (n_edges, 2) or None
+        Pairs of sites to be counted.
+    functions : mapping
+        Functions of states to be averaged.
+    """
+
+    def __init__(
+        self,
+        n_sites: int,
+        n_states: int,
+        edges: NDArray[np.intp] | None,
+        functions: Functions,
+    ) -> None:
+        self.n_states = n_states
+        self.edges = edges
+        self.functions = functions
+        self.n_sweeps = 0
+        self.length = 1
+        self.batches = np.zeros((N_BATCHES, n_sites, 1 if n_states == 2 else n_states), np.int64)
+        size = 0 if edges is None else len(edges)
+        self.pairs = np.zeros((size, n_states, n_states), dtype=np.int64)
+        self.sums: dict[str, NDArray[np.float64]] = {}
+
+    def add(self, block: NDArray[np.uint8], states: NDArray[np.int8]) -> None:
+        """Count a block of states, as codes and, for functions, as they are."""
+        if self.edges is not None and len(self.edges):
+            self._add_pairs(block, self.edges)
+        for name, function in self.functions.items():
+            self._add_values(name, function(states), len(block))
+        count = _jit.count_upper if self.n_states == 2 else _jit.count_states
+        start = 0
+        while start < len(block):
+            batch, done = divmod(self.n_sweeps, self.length)
+            if batch == N_BATCHES:
+                self.batches[: N_BATCHES // 2] = self.batches[::2] + self.batches[1::2]
+                self.batches[N_BATCHES // 2 :] = 0
+                self.length *= 2
+                continue
+            stop = min(len(block), start + self.length - done)
+            count(block[start:stop], self.batches[batch])
+            self.n_sweeps += stop - start
+            start = stop
+
+    def _add_pairs(self, block: NDArray[np.uint8], edges: NDArray[np.intp]) -> None:
+        if self.n_states > 2 or len(edges) < block.shape[1] ** 2 // 8:
+            _jit.count_pairs(block, edges, self.pairs)
+            return
+        # Many pairs of binary sites: one product of matrices, exact in float32 up to 2^24 rows.
+        upper = block.astype(np.float32)
+        both = (upper.T @ upper).astype(np.int64)
+        i, j = edges.T
+        one, other, joint = both[i, i], both[j, j], both[i, j]
+        self.pairs[:, 1, 1] += joint
+        self.pairs[:, 1, 0] += one - joint
+        self.pairs[:, 0, 1] += other - joint
+        self.pairs[:, 0, 0] += len(block) - one - other + joint
+
+    def _add_values(self, name: str, values: Any, n_rows: int) -> None:
+        found = np.asarray(values, dtype=np.float64)
+        if found.shape[:1] != (n_rows,):
+            raise ValueError(
+                f"functions must give one value for each of {n_rows} states, {name!r} gave shape "
+                f"{found.shape}"
+            )
+        total = found.sum(axis=0)
+        self.sums[name] = self.sums[name] + total if name in self.sums else total
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give all that has been counted, to go on from."""
+        counts = np.array([self.n_sweeps, self.length], dtype=np.int64)
+        found = {"counts": counts, "batches": self.batches.copy(), "pairs": self.pairs.copy()}
+        return found | {f"sum.{name}": np.asarray(total) for name, total in self.sums.items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `arrays` gave."""
+        for name in ("batches", "pairs"):
+            if arrays[name].shape != getattr(self, name).shape:
+                raise ValueError(f"resume must come from a run with the same pairs, got {name}")
+        known = {name.removeprefix("sum.") for name in arrays if name.startswith("sum.")}
+        if known != set(self.functions):
+            raise ValueError(
+                f"resume must come from a run with the same functions, got {sorted(known)}"
+            )
+        self.n_sweeps, self.length = (int(number) for number in arrays["counts"])
+        self.batches = arrays["batches"].copy()
+        self.pairs = arrays["pairs"].copy()
+        self.sums = {name: arrays[f"sum.{name}"].astype(np.float64) for name in known}
+
+
+def batch_errors(
+    monitors: list[Monitor],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give standard errors and effective sample sizes of indicators, (n_sites, n_columns)."""
+    length = monitors[0].length
+    full = monitors[0].n_sweeps // length
+    means = np.concatenate([monitor.batches[:full] for monitor in monitors]) / length
+    n = sum(monitor.n_sweeps for monitor in monitors)
+    mean = np.sum([monitor.batches.sum(axis=0) for monitor in monitors], axis=0) / n
+    if len(means) < 2:
+        unknown = np.full(mean.shape, np.nan)
+        return unknown, unknown
+    spread = length * means.var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.sqrt(spread / n), n * mean * (1 - mean) / spread
+
+
+def split_r_hat(monitors: list[Monitor]) -> NDArray[np.float64]:
+    """Give R-hat of indicators over half chains, (n_sites, n_columns)."""
+    length = monitors[0].length
+    half = monitors[0].n_sweeps // length // 2
+    if half < 1 or half * length < 2:
+        return np.full(monitors[0].batches.shape[1:], np.nan)
+    parts = [(m.batches[:half], m.batches[half : 2 * half]) for m in monitors]
+    n = half * length
+    means = np.array([part.sum(axis=0) / n for pair in parts for part in pair])
+    within = np.mean(means * (1 - means), axis=0) * n / (n - 1)
+    between = means.var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.sqrt((n - 1) / n + between / within)

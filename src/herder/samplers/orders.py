@@ -1,0 +1,64 @@
+"""Orders in which a sweep visits the sites."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder.models.graph import Adjacency
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+
+__all__ = ["ORDERS", "Field", "colour_sites", "scan_order"]
+
+#: What the samplers work on.
+Field: TypeAlias = PairwiseModel | PottsModel
+
+ORDERS = ("sequential", "reversed", "checkerboard")
+
+
+def scan_order(model: Field, order: str | ArrayLike) -> NDArray[np.intp]:
+    """Give the sites in the order of a sweep.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        What is sampled.
+    order : {"sequential", "reversed", "checkerboard"} or array-like of int
+        By number; by number from the last; by colour, so that no two neighbours follow each
+        other within a colour; or the sites themselves, each at least once.
+    """
+    sites = np.arange(model.n_sites)
+    if isinstance(order, str):
+        if order == "sequential":
+            return sites
+        if order == "reversed":
+            return sites[::-1].copy()
+        if order == "checkerboard":
+            return np.argsort(colour_sites(model.adjacency), kind="stable")
+        options = ", ".join(repr(name) for name in ORDERS)
+        raise ValueError(f"order must be {options} or an array of sites, got {order!r}")
+    found: Any = np.asarray(order)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise TypeError(f"order must be a row of site numbers, got {found.dtype} {found.shape}")
+    if len(found) and not (found.min() >= 0 and found.max() < model.n_sites):
+        wrong = found[(found < 0) | (found >= model.n_sites)][0]
+        raise ValueError(f"order must have sites from 0 to {model.n_sites - 1}, got {wrong}")
+    missing = np.setdiff1d(sites, found)
+    if len(missing):
+        raise ValueError(f"order must visit every site, got none at site {missing[0]}")
+    return found.astype(np.intp)
+
+
+def colour_sites(adjacency: Adjacency) -> NDArray[np.intp]:
+    """Give each site the lowest colour that no neighbour before it has."""
+    n_sites = len(adjacency.indptr) - 1
+    colours = np.full(n_sites, -1, dtype=np.intp)
+    for site in range(n_sites):
+        near = adjacency.indices[adjacency.indptr[site] : adjacency.indptr[site + 1]]
+        taken = set(colours[near].tolist())
+        colour = 0
+        while colour in taken:
+            colour += 1
+        colours[site] = colour
+    return colours

@@ -1,0 +1,362 @@
+"""One runner for all samplers: chains on threads, states kept, averages on the fly.
+
+A sampler supplies chains. A chain fills a block with the states after each of its sweeps; all
+else, burn-in, evidence, averages, diagnostics and resuming, is the same for all and is here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Protocol, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import non_negative_int, positive_int
+from herder.core.lanes import Progress, run_lanes
+from herder.models.graph import check_edges
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+from herder.samplers.monitor import Functions, Monitor, batch_errors, split_r_hat
+from herder.samplers.orders import Field
+from herder.samplers.sampling import ChainPosition, Sampling, SamplingPosition
+
+__all__ = ["Chain", "Condition", "MakeChain", "RunOptions", "run_chains", "stream_chain"]
+
+#: Numbers that a block of sweeps holds: it should stay in the cache of a core.
+BLOCK = 2**16
+
+
+class Chain(Protocol):
+    """One chain of a sampler, on the free sites."""
+
+    def advance(self, out: NDArray[np.uint8]) -> None:
+        """Fill each row with the codes of the state after one more sweep."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it goes on from."""
+        ...
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `arrays` gave."""
+        ...
+
+    def generators(self) -> Sequence[np.random.Generator]:
+        """Give its random generators, if it has any."""
+        ...
+
+    def facts(self) -> dict[str, float]:
+        """Give what it has to say of itself."""
+        ...
+
+
+#: Makes chain number k of a model, at a start or where the sampler likes.
+MakeChain = Callable[[Field, int, NDArray[np.uint8] | None], Chain]
+
+
+class RunOptions(TypedDict, total=False):
+    """How chains are run, the same for all samplers.
+
+    Parameters
+    ----------
+    n_chains : int, default 1
+        Chains, each with its own start.
+    burn_in : int, default 0
+        Sweeps at the beginning that count for nothing.
+    every : int, default 1
+        Each ``every``-th state is kept in ``samples``; 0 keeps none. Averages use all sweeps.
+    start : array-like of shape (n_sites,) or (n_chains, n_sites), optional
+        First states; those of held sites do not matter.
+    pairs : {"edges", "all"} or array-like of shape (n, 2), optional
+        Pairs of sites whose joint states are counted.
+    functions : callable or mapping of str to callable, optional
+        Called with states (n, n_sites), each gives n values; their averages are in ``averages``.
+    resume : Sampling or SamplingPosition, optional
+        Go on from an earlier run with the same model and options: n then m sweeps are n + m
+        sweeps, and averages go over all of them. ``samples`` are the new ones.
+    n_jobs : int, optional
+        Threads; all cores by default. It changes no result.
+    progress : callable, optional
+        Called with the share done and a word on what is done.
+    """
+
+    n_chains: int
+    burn_in: int
+    every: int
+    start: ArrayLike | None
+    pairs: str | ArrayLike | None
+    functions: Callable[..., Any] | Functions | None
+    resume: Sampling | SamplingPosition | None
+    n_jobs: int | None
+    progress: Progress | None
+
+
+class Condition:
+    """A model with some sites held: chains see the free ones only.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        The whole model.
+    evidence : mapping or None
+        Held sites and their values.
+    """
+
+    def __init__(self, model: Field, evidence: Mapping[Any, Any] | None) -> None:
+        if not isinstance(model, PairwiseModel | PottsModel):
+            kind = type(model).__name__
+            raise TypeError(f"model must be a PairwiseModel or a PottsModel, got {kind}")
+        self.model = model
+        self.held, self.free = np.empty(0, np.intp), np.arange(model.n_sites)
+        self.field: Field = model
+        if evidence:
+            self.held, values = model.read_evidence(evidence)
+            self.field, self.free = model.given(evidence)
+            whole = np.full(model.n_sites, model.states[0])
+            whole[self.held] = values
+            self.template = model.codes(whole)[0]
+
+    def restrict(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Give the free sites of whole states."""
+        return np.ascontiguousarray(codes[..., self.free])
+
+    def restrict_order(self, order: str | ArrayLike) -> Any:
+        """Give an order of all sites as one of the free sites."""
+        if isinstance(order, str) or not len(self.held):
+            return order
+        number = np.full(self.model.n_sites, -1)
+        number[self.free] = np.arange(len(self.free))
+        wanted = np.asarray(order)
+        inside = (wanted >= 0) & (wanted < self.model.n_sites)
+        if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not inside.all():
+            return order  # scan_order says what is wrong with it
+        found = number[wanted]
+        return found[found >= 0]
+
+    def whole(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Give whole states from those of the free sites."""
+        if not len(self.held):
+            return codes
+        states = np.tile(self.template, (len(codes), 1))
+        states[:, self.free] = codes
+        return states
+
+    def values(self, codes: NDArray[np.uint8]) -> NDArray[np.int8]:
+        """Give codes as states of the model."""
+        if isinstance(self.model, PairwiseModel) and self.model.states == (-1, 1):
+            return codes.astype(np.int8) * np.int8(2) - np.int8(1)
+        return codes.astype(np.int8)
+
+
+def run_chains(
+    method: str,
+    condition: Condition,
+    make: MakeChain,
+    n_sweeps: int,
+    *,
+    options: object,
+    n_chains: int = 1,
+    burn_in: int = 0,
+    every: int = 1,
+    start: ArrayLike | None = None,
+    pairs: str | ArrayLike | None = None,
+    functions: Callable[..., Any] | Functions | None = None,
+    resume: Sampling | SamplingPosition | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Sampling:
+    """Run the chains that ``make`` gives; see `RunOptions`."""
+    n_sweeps = positive_int(n_sweeps, "n_sweeps")
+    n_chains = positive_int(n_chains, "n_chains")
+    burn_in = non_negative_int(burn_in, "burn_in")
+    every = non_negative_int(every, "every")
+    model = condition.model
+    edges = _pairs_of(model, pairs)
+    named = _check_functions(functions)
+    starts = _check_start(condition, start, n_chains)
+    chains = [make(condition.field, k, starts[k]) for k in range(n_chains)]
+    monitors = [Monitor(model.n_sites, model.n_states, edges, named) for _ in chains]
+    origin = _digest(method, condition, options)
+    if resume is not None:
+        if burn_in:
+            raise ValueError(f"burn_in must be 0 with resume, got {burn_in}")
+        _go_on(resume, method, origin, chains, monitors)
+    kept = [
+        np.empty((_n_kept(monitor.n_sweeps, n_sweeps, every), model.n_sites), np.int8)
+        for monitor in monitors
+    ]
+    ends = [0] * n_chains
+
+    def work(lane: int, unit: tuple[int, int]) -> None:
+        """Run one chain over sweeps, counted from the beginning of the burn-in."""
+        begin, end = unit
+        codes = np.empty((end - begin, condition.field.n_sites), np.uint8)
+        chains[lane].advance(codes)
+        counted = condition.whole(codes[max(0, burn_in - begin) :])
+        if not len(counted):
+            return
+        monitor = monitors[lane]
+        states = condition.values(counted if named or every else counted[:0])
+        before = monitor.n_sweeps
+        monitor.add(counted, states)
+        if every:
+            picked = states[every - 1 - before % every :: every]
+            kept[lane][ends[lane] : ends[lane] + len(picked)] = picked
+            ends[lane] += len(picked)
+
+    size = max(1, min(4096, BLOCK // condition.field.n_sites))
+    total = burn_in + n_sweeps
+    units = [(begin, min(begin + size, total)) for begin in range(0, total, size)]
+    run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note=method)
+    return _summarise(method, condition, chains, monitors, np.concatenate(kept), origin)
+
+
+def stream_chain(condition: Condition, chain: Chain) -> Iterator[NDArray[np.int8]]:
+    """Yield the states of a chain after each sweep, for ever."""
+    codes = np.empty((max(1, min(64, BLOCK // condition.field.n_sites)), len(condition.free)))
+    block = codes.astype(np.uint8)
+    while True:
+        chain.advance(block)
+        yield from condition.values(condition.whole(block))
+
+
+def _n_kept(before: int, n_sweeps: int, every: int) -> int:
+    return (before + n_sweeps) // every - before // every if every else 0
+
+
+def _summarise(
+    method: str,
+    condition: Condition,
+    chains: Sequence[Chain],
+    monitors: list[Monitor],
+    samples: NDArray[np.int8],
+    origin: str,
+) -> Sampling:
+    model = condition.model
+    n = sum(monitor.n_sweeps for monitor in monitors)
+    marginals = np.sum([monitor.batches.sum(axis=0) for monitor in monitors], axis=0) / n
+    errors, ess = batch_errors(monitors)
+    r_hat = split_r_hat(monitors)
+    binary = model.n_states == 2
+    joint = np.sum([monitor.pairs for monitor in monitors], axis=0) / n
+    facts = [chain.facts() for chain in chains]
+    position = SamplingPosition(
+        method,
+        origin,
+        tuple(
+            ChainPosition(
+                chain.arrays(),
+                tuple(rng.bit_generator.state for rng in chain.generators()),
+                monitor.arrays(),
+            )
+            for chain, monitor in zip(chains, monitors, strict=True)
+        ),
+    )
+    if isinstance(model, PottsModel) and binary:  # both states are shown, one is counted
+        marginals = np.concatenate([1 - marginals, marginals], axis=1)
+        errors = np.concatenate([errors, errors], axis=1)
+    return Sampling(
+        samples=samples,
+        marginals=marginals[:, 0] if isinstance(model, PairwiseModel) else marginals,
+        errors=errors[:, 0] if isinstance(model, PairwiseModel) else errors,
+        r_hat=_worst(r_hat, np.fmax),
+        ess=_worst(ess, np.fmin),
+        edges=monitors[0].edges,
+        pair_marginals=None if monitors[0].edges is None else joint,
+        averages={
+            name: _scalar(np.sum([monitor.sums[name] for monitor in monitors], axis=0) / n)
+            for name in monitors[0].sums
+        },
+        n_chains=len(chains),
+        n_sweeps=monitors[0].n_sweeps,
+        method=method,
+        diagnostics={key: [fact[key] for fact in facts] for key in facts[0]},
+        position=position,
+        names=model.names,
+    )
+
+
+def _worst(columns: NDArray[np.float64], pick: Any) -> NDArray[np.float64]:
+    """Give the worst over the states of each site; NaN where a state never came or went."""
+    return pick.reduce(columns, axis=1)
+
+
+def _scalar(value: NDArray[np.float64]) -> Any:
+    return float(value) if value.ndim == 0 else value
+
+
+def _pairs_of(model: Field, pairs: str | ArrayLike | None) -> NDArray[np.intp] | None:
+    if pairs is None:
+        return None
+    if not isinstance(pairs, str):
+        return check_edges(pairs, model.n_sites)
+    if pairs == "edges":
+        return model.edges
+    if pairs == "all":
+        return np.column_stack(np.triu_indices(model.n_sites, 1))
+    raise ValueError(f"pairs must be 'edges', 'all', None or an array of pairs, got {pairs!r}")
+
+
+def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functions:
+    if functions is None:
+        return {}
+    if callable(functions):
+        return {getattr(functions, "__name__", "function"): functions}
+    if not isinstance(functions, Mapping) or not all(callable(f) for f in functions.values()):
+        kind = type(functions).__name__
+        raise TypeError(f"functions must be a callable or a mapping of callables, got {kind}")
+    return {str(name): function for name, function in functions.items()}
+
+
+def _check_start(
+    condition: Condition, start: ArrayLike | None, n_chains: int
+) -> list[NDArray[np.uint8] | None]:
+    if start is None:
+        return [None] * n_chains
+    given = np.array(np.asarray(start), ndmin=1)
+    if given.shape[-1] == condition.model.n_sites and given.ndim <= 2:
+        given[..., condition.held] = condition.model.states[0]
+    codes = condition.model.codes(given, "start")
+    if np.ndim(start) == 2 and len(codes) != n_chains:
+        raise ValueError(f"start must have a row for each of {n_chains} chains, got {len(codes)}")
+    rows = condition.restrict(codes)
+    return [rows[k % len(rows)].copy() for k in range(n_chains)]
+
+
+def _digest(method: str, condition: Condition, options: object) -> str:
+    """Name a model and options, so that a position cannot be taken for another's."""
+    model = condition.model
+    found = sha256(repr((method, model.states, model.n_sites, options)).encode())
+    field = model.biases if isinstance(model, PairwiseModel) else model.fields
+    for part in (model.edges, model.edge_weights, field, condition.held):
+        found.update(np.ascontiguousarray(part).tobytes())
+    if len(condition.held):
+        found.update(condition.template.tobytes())
+    return found.hexdigest()
+
+
+def _go_on(
+    resume: Sampling | SamplingPosition,
+    method: str,
+    origin: str,
+    chains: Sequence[Chain],
+    monitors: Sequence[Monitor],
+) -> None:
+    position = resume.position if isinstance(resume, Sampling) else resume
+    if not isinstance(position, SamplingPosition):
+        kind = type(resume).__name__
+        raise TypeError(f"resume must be a Sampling or its position, got {kind}")
+    if position.method != method or position.origin != origin:
+        raise ValueError(
+            f"resume must come from {method} with the same model and options, got one from "
+            f"{position.method}"
+        )
+    if len(position.chains) != len(chains):
+        raise ValueError(
+            f"resume must have {len(chains)} chains, got {len(position.chains)}: set n_chains"
+        )
+    for chain, monitor, at in zip(chains, monitors, position.chains, strict=True):
+        chain.restore(at.arrays)
+        for rng, state in zip(chain.generators(), at.generators, strict=True):
+            rng.bit_generator.state = dict(state)
+        monitor.restore(at.counted)
