@@ -94,7 +94,7 @@ def chances(fields):
     return [part / math.fsum(parts) for part in parts]
 
 
-def site_chances(model, x, site):
+def site_chances(model, x, site, heat=1.0):
     """Give the probabilities of the states of one site, from its neighbours one by one."""
     couplings = dense(model.couplings)
     others = [j for j in range(len(x)) if couplings[site, j] != 0]
@@ -103,10 +103,10 @@ def site_chances(model, x, site):
             model.fields[site, a] + math.fsum(couplings[site, j] for j in others if x[j] == a)
             for a in range(model.n_states)
         ]
-        return chances(gains)
+        return chances([gain / heat for gain in gains])
     low, high = model.states
     field = model.biases[site] + math.fsum(couplings[site, j] * x[j] for j in others)
-    upper = chance((high - low) * field)
+    upper = chance((high - low) * field / heat)
     return [1 - upper, upper]
 
 
@@ -115,26 +115,57 @@ def dense(couplings):
     return couplings.toarray() if hasattr(couplings, "toarray") else np.asarray(couplings)
 
 
-def textbook_gibbs(model, start, scans, uniforms):
-    """Draw every site of every scan from its neighbours; a site is the first state that fits.
+def draw_site(model, x, site, noise, heat=1.0):
+    """Draw one site from its neighbours: upper if u < p, or the first of q states to ring.
 
-    ``scans`` has one row of sites per sweep and ``uniforms`` a number for each entry of it. The
-    state drawn with u is the first whose cumulative probability exceeds u, counted from the
-    upper state for two of them: upper if u < p. Give the state after each sweep.
+    ``noise`` is a uniform number for two states, and one exponential waiting time for each of
+    the states of a Potts model: that of state a is divided by its probability.
+    """
+    p = site_chances(model, x, site, heat)
+    if hasattr(model, "fields"):
+        rings = [
+            wait / chance if chance else math.inf for wait, chance in zip(noise, p, strict=True)
+        ]
+        return rings.index(min(rings))
+    return model.states[int(noise < p[1])]
+
+
+def textbook_gibbs(model, start, scans, noise):
+    """Draw every site of every scan from its neighbours; give the state after each sweep.
+
+    ``scans`` has one row of sites per sweep, ``noise`` what `draw_site` wants for each entry.
     """
     x, kept = list(start), []
-    for sites, drawn in zip(scans, uniforms, strict=True):
-        for site, u in zip(sites, drawn, strict=True):
-            p = site_chances(model, x, site)
-            if hasattr(model, "fields"):
-                code = 0
-                while code < len(p) - 1 and u >= math.fsum(p[: code + 1]):
-                    code += 1
-                x[site] = code
-            else:
-                x[site] = model.states[int(u < p[1])]
+    for sites, drawn in zip(scans, noise, strict=True):
+        for site, number in zip(sites, drawn, strict=True):
+            x[site] = draw_site(model, x, site, number)
         kept.append(list(x))
     return np.array(kept)
+
+
+def textbook_tempering(model, starts, heats, scans, noise, uniforms, log_weight):
+    """Sweep a replica at each heat; after even sweeps offer pairs 0-1, 2-3, after odd ones 1-2.
+
+    ``noise[t][r]`` serves heat r at sweep t, ``uniforms[t][r]`` the exchange of r and r + 1.
+    ``log_weight`` gives minus the energy. Give the states at the first heat, and how often each
+    pair was offered and taken.
+    """
+    at = [list(start) for start in starts]  # states by heat: it is they that move
+    offered, taken = ([0] * (len(heats) - 1) for _ in range(2))
+    kept = []
+    for t, sites in enumerate(scans):
+        for r, heat in enumerate(heats):
+            for site, number in zip(sites, noise[t][r], strict=True):
+                at[r][site] = draw_site(model, at[r], site, number, heat)
+        for r in range(t % 2, len(heats) - 1, 2):
+            cold, hot = log_weight(model, at[r]), log_weight(model, at[r + 1])
+            gain = cold / heats[r + 1] + hot / heats[r] - cold / heats[r] - hot / heats[r + 1]
+            offered[r] += 1
+            if uniforms[t][r] < math.exp(min(0.0, gain)):
+                at[r], at[r + 1] = at[r + 1], at[r]
+                taken[r] += 1
+        kept.append(list(at[0]))
+    return np.array(kept), offered, taken
 
 
 def textbook_herded_gibbs(model, start, scans, first=None):
