@@ -1,0 +1,184 @@
+"""Rows of binary states: what they hold, checked, as 0/1 codes, and equal rows merged."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import fit_rows, row_weights
+
+__all__ = ["ConstantColumnWarning", "Sample", "merge_rows", "read_codes", "warn_of_constants"]
+
+#: Both alphabets of a binary site, lower state first.
+ALPHABETS = ((0, 1), (-1, 1))
+
+#: Numbers that are looked at at a time.
+BLOCK = 2**22
+
+#: Columns that a warning names.
+NAMED = 5
+
+
+class ConstantColumnWarning(UserWarning):
+    """A column has one value only, so that nothing can be learnt about it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Distinct rows and the share of each.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_distinct, n) and dtype uint8
+        0 for the lower and 1 for the upper state.
+    weights : ndarray of shape (n_distinct,)
+        Shares, which sum to 1.
+    total : float
+        Number of rows, or the sum of their weights.
+    """
+
+    rows: NDArray[np.uint8]
+    weights: NDArray[np.float64]
+    total: float
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Share of the upper state in each column."""
+        found = np.zeros(self.rows.shape[1])
+        for part in blocks(self.rows):
+            found += self.weights[part] @ self.rows[part]
+        return found
+
+    def varying(self) -> NDArray[np.bool_]:
+        """Which columns have both states."""
+        return (self.rows != self.rows[0]).any(axis=0)
+
+    def columns(self, chosen: NDArray[Any]) -> "Sample":
+        """Give the sample of some columns."""
+        if chosen.all():
+            return self
+        return Sample(np.ascontiguousarray(self.rows[:, chosen]), self.weights, self.total)
+
+
+def read_codes(
+    estimator: Any,
+    X: object,
+    states: str | Sequence[int],
+    *,
+    reset: bool = True,
+    missing: bool = False,
+    binarize: float | None = None,
+) -> tuple[Any, tuple[int, int]]:
+    """Check ``X`` and give it as 0/1 codes, with the alphabet that it is in.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Learns, or knows, the number and names of the columns.
+    X : array-like, frame or sparse matrix of shape (n_rows, n)
+        The rows.
+    states : "auto", (0, 1) or (-1, 1)
+        What the rows hold; "auto" looks.
+    reset : bool
+        Whether the estimator is being fitted.
+    missing : bool
+        Whether NaN is allowed; the codes are then floats with NaN.
+    binarize : float, optional
+        Numbers above it are the upper state, all others the lower one.
+    """
+    wanted = None if isinstance(states, str) and states == "auto" else check_alphabet(states)
+    accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
+    rows = fit_rows(estimator, X, reset=reset, finite=not missing)
+    codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
+    lows: set[int] = set()
+    for part in blocks(rows):
+        values = rows[part].toarray() if hasattr(rows, "indptr") else rows[part]
+        unknown = np.isnan(values)
+        if binarize is None:
+            others = values[(values != 1) & ~unknown]
+            lows |= {low for low in (0, -1) if (others == low).any()}
+            strange = others[(others != 0) & (others != -1)]
+            if strange.size:
+                raise ValueError(
+                    f"X must hold {accepted} only, got {strange[0]:g}; binarize= cuts numbers in two"
+                )
+        upper = values > (0 if binarize is None else binarize)
+        codes[part] = np.where(unknown, np.nan, upper) if missing else upper
+    if wanted is None:
+        if len(lows) == 2:
+            raise ValueError(f"X must hold {accepted} only, got -1 as well as 0")
+        wanted = ALPHABETS[-1 in lows]
+    if lows - {wanted[0]}:
+        raise ValueError(f"X must hold {accepted} only, got {(lows - {wanted[0]}).pop()}")
+    return codes, wanted
+
+
+def check_alphabet(states: str | Sequence[int]) -> tuple[int, int]:
+    """Give ``states`` as one of the two alphabets."""
+    for alphabet in ALPHABETS:
+        if not isinstance(states, str) and tuple(states) == alphabet:
+            return alphabet
+    raise ValueError(f"states must be 'auto', (0, 1) or (-1, 1), got {states!r}")
+
+
+def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample:
+    """Merge equal rows, and leave out rows of weight zero."""
+    counts = row_weights(sample_weight, len(codes))
+    if sample_weight is not None and not counts.all():
+        codes, counts = codes[counts > 0], counts[counts > 0]
+        if not len(codes):
+            raise ValueError("sample_weight must have a number above zero, got zeros only")
+    total = float(counts.sum())
+    packed = np.packbits(codes, axis=1)
+    words = np.zeros((len(codes), -(-packed.shape[1] // 8)), np.uint64)
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    # Equal rows have equal keys and come to lie together. Unequal rows of one key would at worst
+    # keep some equal ones apart, which costs time and changes nothing.
+    order = np.argsort(_keys(words), kind="stable")
+    words = words[order]
+    is_new = np.ones(len(words), bool)
+    is_new[1:] = (words[1:] != words[:-1]).any(axis=1)
+    firsts = np.flatnonzero(is_new)
+    weights = np.add.reduceat(counts[order], firsts) / total
+    return Sample(np.ascontiguousarray(codes[order[firsts]]), weights, total)
+
+
+def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give one number for each line of words, different ones for almost all lines."""
+    key = words[:, 0].copy()
+    for column in words.T[1:]:
+        key = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + column
+    return key
+
+
+def warn_of_constants(
+    sample: Sample, constant: NDArray[np.intp], names: Sequence[str] | None
+) -> None:
+    """Say which columns never vary, and what was done about them."""
+    if not len(constant):
+        return
+    shown = [str(names[i]) if names is not None else str(i) for i in constant[:NAMED]]
+    more = f" and {len(constant) - NAMED} more" if len(constant) > NAMED else ""
+    warnings.warn(
+        f"{len(constant)} of {sample.rows.shape[1]} columns have one value only "
+        f"({', '.join(shown)}{more}): no bias is too far out for them, and the penalty is on "
+        "couplings alone. They get no couplings, and the bias of half a row more of the other "
+        "value; leave them out if they mean nothing",
+        ConstantColumnWarning,
+        stacklevel=4,
+    )
+
+
+def constant_bias(sample: Sample) -> NDArray[np.float64]:
+    """Give the log odds of each column with half a row added to either state."""
+    share = (sample.means * sample.total + 0.5) / (sample.total + 1)
+    return np.log(share) - np.log1p(-share)
+
+
+def blocks(rows: Any) -> list[slice]:
+    """Cut rows into blocks of about BLOCK numbers."""
+    size = max(1, BLOCK // max(rows.shape[1], 1))
+    return [slice(start, start + size) for start in range(0, rows.shape[0], size)]
