@@ -18,7 +18,7 @@ class Contexts(NamedTuple):
     second: NDArray[np.uint64]  # (capacity,)
     weights: NDArray[np.int64]  # (capacity, n_states)
     chances: NDArray[np.int64]  # (capacity, n_states), sum to UNIT
-    count: NDArray[np.int64]  # (1,), contexts met
+    met: NDArray[np.int64]  # (1,), contexts met
 
 
 class Graph(NamedTuple):
@@ -65,22 +65,37 @@ def sweep_table(
 
 
 @jit
-def _mix(word: np.uint64) -> np.uint64:
-    """Scatter the bits of a word."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+def _stir(word: np.uint64) -> np.uint64:
+    """Scatter the bits of a word of 32 bits; products stay below 2^64, so nothing overflows."""
+    low = np.uint64(0xFFFFFFFF)
+    word = (word ^ (word >> np.uint64(16))) * np.uint64(0x85EBCA6B) & low
+    word = (word ^ (word >> np.uint64(13))) * np.uint64(0xC2B2AE35) & low
+    return word ^ (word >> np.uint64(16))
 
 
 @jit
-def _find(contexts: Contexts, first: np.uint64, second: np.uint64) -> int:
+def _scatter(first: np.uint64, second: np.uint64, salt: np.uint64) -> np.uint64:
+    """Give a word of 64 bits that looks random in all bits of a key.
+
+    Keys are exclusive-or of words, and thresholds on such sums would be followed by the chain.
+    """
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    word = _stir(salt & low)
+    for part in (first & low, first >> half, second & low, second >> half):
+        word = _stir(word ^ part)
+    return (word << half) | _stir(word ^ low)
+
+
+@jit
+def _find(contexts: Contexts, first: np.uint64, second: np.uint64) -> np.intp:
     """Give the slot of a context, or the free slot where it belongs."""
-    mask = contexts.first.shape[0] - 1
-    slot = np.intp(_mix(first ^ second) & np.uint64(mask))
-    while contexts.first[slot] != 0 or contexts.second[slot] != 0:
+    free = np.uint64(0)
+    mask = np.intp(contexts.first.shape[0] - 1)
+    slot = np.intp(first & np.uint64(mask))  # keys are evenly scattered as they are
+    while contexts.first[slot] != free or contexts.second[slot] != free:
         if contexts.first[slot] == first and contexts.second[slot] == second:
             break
-        slot = (slot + 1) & mask
+        slot = (slot + np.intp(1)) & mask
     return slot
 
 
@@ -88,8 +103,8 @@ def _find(contexts: Contexts, first: np.uint64, second: np.uint64) -> int:
 def _enter(
     graph: Graph,
     contexts: Contexts,
-    slot: int,
-    i: int,
+    slot: np.intp,
+    i: np.intp,
     x: NDArray[np.uint8],
     salt: np.uint64,
     spread: bool,
@@ -119,7 +134,7 @@ def _enter(
         for a in range(n_states):
             contexts.weights[slot, a] = contexts.chances[slot, a] - share
         return
-    word = _mix(contexts.first[slot] ^ _mix(contexts.second[slot] + salt))
+    word = _scatter(contexts.first[slot], contexts.second[slot], salt)
     if n_states == 2:
         w = contexts.chances[slot, 1] - np.int64(word >> np.uint64(12))
         contexts.weights[slot, 0] = -w
@@ -127,7 +142,7 @@ def _enter(
         return
     total = 0.0
     for a in range(n_states):
-        word = _mix(word + np.uint64(0x9E3779B97F4A7C15))
+        word = _scatter(word, contexts.second[slot], salt)
         uniform = (np.float64(word >> np.uint64(11)) + 0.5) / 2.0**53
         gains[a] /= -np.log(uniform)  # the largest is state a with probability p(a)
         total += gains[a]
@@ -150,7 +165,7 @@ def sweep_contexts(
     gains = np.empty(n_states)
     room = contexts.first.shape[0] * 2 // 3
     for t in range(out.shape[0]):
-        if contexts.count[0] + order.shape[0] > room:
+        if contexts.met[0] + order.shape[0] > room:
             return t
         for k in range(order.shape[0]):
             i = order[k]
@@ -163,7 +178,7 @@ def sweep_contexts(
             if contexts.first[slot] != first or contexts.second[slot] != second:
                 contexts.first[slot] = first
                 contexts.second[slot] = second
-                contexts.count[0] += 1
+                contexts.met[0] += 1
                 _enter(graph, contexts, slot, i, x, salt, spread, gains)
             best = 0
             for a in range(1, n_states):
@@ -181,11 +196,12 @@ def sweep_contexts(
 @jit
 def move_contexts(old: Contexts, new: Contexts) -> None:
     """Enter all contexts into a larger table."""
+    free = np.uint64(0)
     for slot in range(old.first.shape[0]):
-        if old.first[slot] != 0 or old.second[slot] != 0:
+        if old.first[slot] != free or old.second[slot] != free:
             place = _find(new, old.first[slot], old.second[slot])
             new.first[place] = old.first[slot]
             new.second[place] = old.second[slot]
             new.weights[place] = old.weights[slot]
             new.chances[place] = old.chances[slot]
-    new.count[0] = old.count[0]
+    new.met[0] = old.met[0]

@@ -1,0 +1,308 @@
+r"""Herded Gibbs: Gibbs sampling with a herd in place of the coin [bornn2013]_, [chen2013]_.
+
+Each site i has a weight vector for every state c of its neighbours that has come up. A visit
+takes the weights of the present neighbourhood and makes one step of herding,
+
+.. math:: x_i = \arg\max_a w_{i, c, a}, \qquad
+          w_{i, c} \leftarrow w_{i, c} + p(x_i \mid c) - e_{x_i},
+
+algorithm 4.1 of the thesis; for binary sites, :math:`x_i = [w > 0]` and
+:math:`w \leftarrow w + p - x_i`. After n visits of a neighbourhood the conditional frequencies
+are right within 1/n. On complete graphs the joint distribution is then reached at rate 1/T
+(theorem 4.4), on empty graphs if the probabilities are rationally independent (theorem 4.1). On
+all other graphs nothing is promised: neighbourhoods are counted, joint states are not, and the
+error may stop at a floor that depends on the scan order (figure 4.6). See `diagnose`.
+
+Weights and probabilities are whole multiples of :math:`2^{-52}`, so that nothing is ever rounded
+once a probability is known, and ties do not depend on rounding: the lowest state wins. Weights
+start at p - 1/q, in the middle of the invariant interval, or spread over it by a hash of the
+neighbourhood: p - u with u even in [0, 1). A neighbourhood that comes up once then draws its
+state with probability p; in the middle it would always take the most probable one, and a model
+with so many neighbours that none comes back would be maximised instead of sampled.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from herder._validation import one_of, positive_int
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+from herder.samplers import _herded_jit as _jit
+from herder.samplers.gibbs import neighbour_table
+from herder.samplers.orders import Field, scan_order
+from herder.samplers.run import Condition, MakeChain, RunOptions, run_chains
+from herder.samplers.sampling import Sampling
+
+__all__ = ["herded_chains", "herded_gibbs"]
+
+INITIAL = ("auto", "centre", "spread")
+
+#: Neighbours up to which weights are kept in a table, and its entries at most.
+TABLE_WIDTH = 10
+TABLE_SIZE = 2**22
+
+#: Neighbourhoods of a site up to which all of them come up often enough to start in the middle.
+FEW = 2**10
+
+#: First slots of the table of contexts; a power of two.
+SLOTS = 2**12
+
+#: What is kept of a context.
+KEPT = ("first", "second", "weights", "chances")
+
+
+def herded_gibbs(
+    model: Field,
+    n_sweeps: int,
+    *,
+    order: str | ArrayLike = "sequential",
+    initial: str = "auto",
+    max_contexts: int = 2**25,
+    evidence: Mapping[Any, Any] | None = None,
+    **run: Unpack[RunOptions],
+) -> Sampling:
+    """Sample a model by herded Gibbs: deterministic, and often far more even than Gibbs.
+
+    There is no guarantee on general graphs, and the error has a floor there; the scan order
+    matters. Densely connected models need one weight for each neighbourhood that comes up.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        What is sampled.
+    n_sweeps : int
+        Sweeps of each chain, after the burn-in. Each gives a state.
+    order : {"sequential", "reversed", "checkerboard"} or array-like of int
+        Order of the sites within a sweep.
+    initial : {"auto", "centre", "spread"}
+        First weights: in the middle of their interval, or spread over it. "auto" is the middle
+        for the first chain if a site has at most 1,024 neighbourhoods, and spread otherwise.
+    max_contexts : int
+        Pairs of a site and its neighbourhood that are kept at most, about 32 bytes each for
+        binary sites. A run that meets more of them ends with an error.
+    evidence : mapping, optional
+        Sites, by number or name, to values that they are held at.
+    **run
+        Chains, burn-in, what to keep and to average: see `RunOptions`. Chains differ by their
+        first weights and states, which follow from their number: nothing is random.
+
+    Returns
+    -------
+    Sampling
+        States, marginals, and in the diagnostics the number of weights that came up. Errors
+        by batch means do not see a floor.
+
+    Examples
+    --------
+    >>> from herder import PairwiseModel, herded_gibbs
+    >>> model = PairwiseModel.grid((4, 4), coupling=0.3, field=0.1)
+    >>> result = herded_gibbs(model, 20_000)
+    >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.003)
+    True
+    """
+    condition = Condition(model, evidence)
+    make = herded_chains(condition, order=order, initial=initial, max_contexts=max_contexts)
+    ways = scan_order(condition.field, condition.restrict_order(order)).tobytes()
+    return run_chains("herded-gibbs", condition, make, n_sweeps, options=(initial, ways), **run)
+
+
+def herded_chains(
+    condition: Condition,
+    *,
+    order: str | ArrayLike = "sequential",
+    initial: str = "auto",
+    max_contexts: int = 2**25,
+) -> MakeChain:
+    """Give the maker of chains."""
+    model = condition.field
+    path = scan_order(model, condition.restrict_order(order))
+    one_of(initial, "initial", INITIAL)
+    limit = positive_int(max_contexts, "max_contexts")
+    width = int(np.diff(model.adjacency.indptr).max(initial=0))
+    few = model.n_states**width <= FEW
+
+    def make(field: Field, number: int, start: NDArray[np.uint8] | None) -> Any:
+        spread = initial == "spread" or (initial == "auto" and (number > 0 or not few))
+        small = width <= TABLE_WIDTH and field.n_sites << max(4, width) <= TABLE_SIZE
+        if isinstance(field, PairwiseModel) and small:
+            return TableHerd(field, path, number, start, spread=spread)
+        return ContextHerd(field, path, number, start, spread=spread, limit=limit)
+
+    return make
+
+
+def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+    """Give words whose bits are well mixed, the same for the same number (splitmix64)."""
+    size = int(np.prod(shape))
+    gamma = np.uint64(0x9E3779B97F4A7C15)
+    seed = np.array([number], dtype=np.uint64) * np.uint64(0xD1B54A32D192ED03)
+    words = seed + np.arange(1, size + 1, dtype=np.uint64) * gamma
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return (words ^ (words >> np.uint64(31))).reshape(shape)
+
+
+def first_state(model: Field, number: int) -> NDArray[np.uint8]:
+    """Give the state that chain ``number`` begins with: the lowest for the first."""
+    if number == 0:
+        return np.zeros(model.n_sites, dtype=np.uint8)
+    words = scattered_words(2 * number + 1, (model.n_sites,))
+    return ((words >> np.uint64(32)) * np.uint64(model.n_states) >> np.uint64(32)).astype(np.uint8)
+
+
+class TableHerd:
+    """A chain of binary sites whose weights are all in one table."""
+
+    def __init__(
+        self,
+        model: PairwiseModel,
+        order: NDArray[np.intp],
+        number: int,
+        start: NDArray[np.uint8] | None,
+        *,
+        spread: bool,
+    ) -> None:
+        bits = model.to_states((0, 1))
+        near, weights = neighbour_table(bits.adjacency)
+        width = near.shape[1]
+        codes = np.arange(2**width)[:, None] >> np.arange(width) & 1
+        chances = np.rint(expit(bits.biases[:, None] + weights @ codes.T) * _jit.UNIT)
+        self.table = np.empty((*chances.shape, 2), dtype=np.int64)
+        self.table[:, :, 1] = chances
+        if spread:
+            share = (scattered_words(2 * number, chances.shape) >> np.uint64(12)).astype(np.int64)
+        else:
+            share = np.full(chances.shape, _jit.UNIT // 2)
+        self.table[:, :, 0] = self.table[:, :, 1] - share
+        self.order, self.near = order, near[order]
+        self.x = np.append(first_state(model, number) if start is None else start, np.uint8(0))
+
+    def advance(self, out: NDArray[np.uint8]) -> None:
+        """Fill each row with the state after one more sweep."""
+        _jit.sweep_table(self.near, self.order, self.table, self.x, out)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the state and the weights."""
+        return {"x": self.x.copy(), "weights": self.table[:, :, 0].copy()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `arrays` gave."""
+        self.x = arrays["x"].astype(np.uint8)
+        self.table[:, :, 0] = arrays["weights"]
+
+    def generators(self) -> Sequence[np.random.Generator]:
+        """Give nothing: there are none."""
+        return []
+
+    def facts(self) -> dict[str, float]:
+        """Give the number of weights."""
+        return {"n_weights": self.table[:, :, 0].size}
+
+
+class ContextHerd:
+    """A chain that keeps weights for the neighbourhoods that have come up, by a hash of them.
+
+    The key of a neighbourhood has 128 bits, made by exclusive-or of words for each neighbour and
+    its state. Two of n neighbourhoods have the same key with probability n^2 / 2^129: below
+    1e-23 for 2^25 of them.
+    """
+
+    def __init__(
+        self,
+        model: Field,
+        order: NDArray[np.intp],
+        number: int,
+        start: NDArray[np.uint8] | None,
+        *,
+        spread: bool,
+        limit: int,
+    ) -> None:
+        potts = as_potts(model)
+        self.graph = _jit.Graph(
+            *potts.adjacency,
+            potts.fields,
+            scattered_words(1, (2, potts.n_sites, potts.n_states)),
+            scattered_words(3, (2, potts.n_sites)),
+        )
+        self.order, self.limit, self.spread = order, limit, spread
+        self.salt = scattered_words(2 * number, (1,))[0]
+        self._grow(_empty_contexts(0, potts.n_states))
+        self.x = first_state(potts, number) if start is None else start
+
+    def _grow(self, old: _jit.Contexts) -> None:
+        """Move contexts to a table in which one more sweep fits."""
+        size = SLOTS
+        while int(old.met[0]) + len(self.order) > size * 2 // 3:
+            size *= 2
+        self.contexts = _empty_contexts(size, self.graph.fields.shape[1])
+        _jit.move_contexts(old, self.contexts)
+
+    def advance(self, out: NDArray[np.uint8]) -> None:
+        """Fill each row with the state after one more sweep."""
+        done = 0
+        while done < len(out):
+            done += _jit.sweep_contexts(
+                self.graph,
+                self.order,
+                self.contexts,
+                self.salt,
+                self.spread,
+                self.x,
+                out[done:],
+            )
+            met = int(self.contexts.met[0])
+            if met > self.limit:
+                raise ValueError(
+                    f"max_contexts must be larger, got {self.limit}: {met} neighbourhoods came "
+                    "up. Herding gains nothing where they do not come back; gibbs needs no memory"
+                )
+            if done < len(out):
+                self._grow(self.contexts)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the state and the weights of all contexts."""
+        contexts = self.contexts
+        used = (contexts.first != 0) | (contexts.second != 0)
+        return {"x": self.x.copy()} | {key: getattr(contexts, key)[used] for key in KEPT}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `arrays` gave."""
+        self.x = arrays["x"].astype(np.uint8)
+        found = {key: np.ascontiguousarray(arrays[key]) for key in KEPT}
+        met = np.array([len(found["first"])], dtype=np.int64)
+        self._grow(_jit.Contexts(met=met, **found))
+
+    def generators(self) -> Sequence[np.random.Generator]:
+        """Give nothing: there are none."""
+        return []
+
+    def facts(self) -> dict[str, float]:
+        """Give the number of weights that came up."""
+        return {"n_weights": int(self.contexts.met[0]) * (self.contexts.weights.shape[1] - 1)}
+
+
+def as_potts(model: Field) -> PottsModel:
+    """Give a binary model as one with two states of a Potts model; a Potts model as it is.
+
+    With :math:`x_i x_j = [x_i = x_j] / 2 + (x_i + x_j - 1) / 2` for 0/1 states.
+    """
+    if isinstance(model, PottsModel):
+        return model
+    bits = model.to_states((0, 1))
+    rows: Any = bits.couplings
+    upper = bits.biases + np.asarray(rows.sum(axis=1)).ravel() / 2
+    return PottsModel(rows / 2, np.column_stack([np.zeros(len(upper)), upper]))
+
+
+def _empty_contexts(size: int, n_states: int) -> _jit.Contexts:
+    return _jit.Contexts(
+        np.zeros(size, dtype=np.uint64),
+        np.zeros(size, dtype=np.uint64),
+        np.zeros((size, n_states), dtype=np.int64),
+        np.zeros((size, n_states), dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
