@@ -16,7 +16,7 @@ def watch(chains, n_states=2, cuts=()):
     for chain in chains:
         monitor = Monitor(chain.shape[1], n_states, None, {})
         for piece in np.split(chain.astype(np.uint8), cuts):
-            monitor.add(piece, None)
+            monitor.add(piece, piece.astype(np.int8))
         found.append(monitor)
     return found
 
