@@ -1,1 +1,20 @@
 """Samplers of discrete models: Gibbs, herded Gibbs, Swendsen-Wang."""
+
+from herder.samplers.clusters import swendsen_wang
+from herder.samplers.endless import stream
+from herder.samplers.gibbs import gibbs
+from herder.samplers.herded import herded_gibbs
+from herder.samplers.orders import scan_order
+from herder.samplers.run import RunOptions
+from herder.samplers.sampling import Sampling, SamplingPosition
+
+__all__ = [
+    "RunOptions",
+    "Sampling",
+    "SamplingPosition",
+    "gibbs",
+    "herded_gibbs",
+    "scan_order",
+    "stream",
+    "swendsen_wang",
+]

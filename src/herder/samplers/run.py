@@ -20,7 +20,15 @@ from herder.samplers.monitor import Functions, Monitor, batch_errors, split_r_ha
 from herder.samplers.orders import Field
 from herder.samplers.sampling import ChainPosition, Sampling, SamplingPosition
 
-__all__ = ["Chain", "Condition", "MakeChain", "RunOptions", "run_chains", "stream_chain"]
+__all__ = [
+    "Chain",
+    "Condition",
+    "MakeChain",
+    "RunOptions",
+    "check_start",
+    "run_chains",
+    "stream_chain",
+]
 
 #: Numbers that a block of sweeps holds: it should stay in the cache of a core.
 BLOCK = 2**16
@@ -173,7 +181,7 @@ def run_chains(
     model = condition.model
     edges = _pairs_of(model, pairs)
     named = _check_functions(functions)
-    starts = _check_start(condition, start, n_chains)
+    starts = check_start(condition, start, n_chains)
     chains = [make(condition.field, k, starts[k]) for k in range(n_chains)]
     monitors = [Monitor(model.n_sites, model.n_states, edges, named) for _ in chains]
     origin = _digest(method, condition, options)
@@ -213,9 +221,9 @@ def run_chains(
 
 def stream_chain(condition: Condition, chain: Chain) -> Iterator[NDArray[np.int8]]:
     """Yield the states of a chain after each sweep, for ever."""
-    codes = np.empty((max(1, min(64, BLOCK // condition.field.n_sites)), len(condition.free)))
-    block = codes.astype(np.uint8)
+    size = max(1, min(64, BLOCK // condition.field.n_sites))
     while True:
+        block = np.empty((size, condition.field.n_sites), dtype=np.uint8)
         chain.advance(block)
         yield from condition.values(condition.whole(block))
 
@@ -308,9 +316,10 @@ def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functi
     return {str(name): function for name, function in functions.items()}
 
 
-def _check_start(
+def check_start(
     condition: Condition, start: ArrayLike | None, n_chains: int
 ) -> list[NDArray[np.uint8] | None]:
+    """Give the free sites of first states, one for each chain."""
     if start is None:
         return [None] * n_chains
     given = np.array(np.asarray(start), ndmin=1)

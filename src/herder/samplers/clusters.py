@@ -1,0 +1,149 @@
+r"""Swendsen-Wang: whole clusters change at once [swendsen1987]_.
+
+Each edge between equal sites is frozen with probability :math:`1 - e^{-J}`, where J is what the
+two gain by being equal (twice the coupling of -1/+1 sites). Sites that frozen edges join form
+clusters, which know nothing of each other: each draws a new common state a with probability
+proportional to :math:`\exp \sum_i h_i(a)` over its sites. At the critical temperature, where
+single sites hardly move anything, a few sweeps give a new state.
+
+A negative coupling of binary sites freezes unequal ends instead, and the cluster turns over as a
+whole. With three states and more there is no such rule, and negative couplings are refused.
+Strong fields, or couplings that contradict each other, make the clusters useless though still
+right: then `gibbs` with temperatures is the better choice.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.models.pairwise import PairwiseModel
+from herder.samplers import _clusters_jit as _jit
+from herder.samplers.gibbs import chain_seeds
+from herder.samplers.orders import Field
+from herder.samplers.run import Condition, MakeChain, RunOptions, run_chains
+from herder.samplers.sampling import Sampling
+
+__all__ = ["cluster_chains", "swendsen_wang"]
+
+
+def swendsen_wang(
+    model: Field,
+    n_sweeps: int,
+    *,
+    random_state: int | np.random.Generator | None = 0,
+    evidence: Mapping[Any, Any] | None = None,
+    **run: Unpack[RunOptions],
+) -> Sampling:
+    """Sample a model by changing whole clusters of sites.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        What is sampled; couplings of a Potts model must not be negative.
+    n_sweeps : int
+        Sweeps of each chain, after the burn-in. Each gives a state.
+    random_state : int, Generator or None
+        Seed; every chain has its own generators made from it.
+    evidence : mapping, optional
+        Sites, by number or name, to values that they are held at.
+    **run
+        Chains, burn-in, what to keep and to average: see `RunOptions`.
+
+    Returns
+    -------
+    Sampling
+        States, marginals with errors, and in the diagnostics the mean size of a cluster.
+
+    Examples
+    --------
+    >>> from herder import PairwiseModel, swendsen_wang
+    >>> model = PairwiseModel.grid((32, 32), temperature=2.27)
+    >>> result = swendsen_wang(model, 1000, burn_in=100)
+    >>> bool(abs(result.marginals - 0.5).max() < 0.1)
+    True
+    """
+    condition = Condition(model, evidence)
+    make = cluster_chains(condition, random_state=random_state, run=run)
+    return run_chains("swendsen-wang", condition, make, n_sweeps, options=(), **run)
+
+
+def cluster_chains(
+    condition: Condition,
+    *,
+    random_state: int | np.random.Generator | None,
+    run: Mapping[str, Any],
+) -> MakeChain:
+    """Give the maker of chains."""
+    model = condition.field
+    if not isinstance(model, PairwiseModel) and (model.edge_weights < 0).any():
+        worst = model.edge_weights.min()
+        raise ValueError(
+            f"couplings must not be negative for swendsen_wang with a Potts model, got {worst:g}: "
+            "use gibbs"
+        )
+    seeds = chain_seeds(random_state, int(run.get("n_chains", 1)))
+    return lambda field, k, start: _ClusterChain(field, start, seeds[k])
+
+
+class _ClusterChain:
+    """A chain whose sweeps change clusters."""
+
+    def __init__(
+        self, model: Field, start: NDArray[np.uint8] | None, seed: np.random.SeedSequence
+    ) -> None:
+        first, edges, coins = seed.spawn(3)
+        self.binary = isinstance(model, PairwiseModel)
+        field: Any = model.to_states((-1, 1)) if isinstance(model, PairwiseModel) else model
+        gains = field.edge_weights * (2 if self.binary else 1)
+        self.bonds = _jit.Bonds(
+            np.ascontiguousarray(field.edges[:, 0]),
+            np.ascontiguousarray(field.edges[:, 1]),
+            -np.expm1(-np.abs(gains)),
+            (gains > 0).astype(np.uint8),
+        )
+        self.base = field.biases if self.binary else field.fields
+        self.edge_rng, self.coin_rng = (np.random.default_rng(s) for s in (edges, coins))
+        size = model.n_sites
+        if start is None:
+            start = np.random.default_rng(first).integers(0, model.n_states, size, np.uint8)
+        self.x = start
+        self.n_sweeps = self.n_clusters = 0
+
+    def advance(self, out: NDArray[np.uint8]) -> None:
+        """Fill each row with the state after one more sweep."""
+        # Noise of one block at a time: edges may be many more than sites.
+        size = max(1, 2**18 // max(1, len(self.bonds.one)))
+        for begin in range(0, len(out), size):
+            self._advance(out[begin : begin + size])
+
+    def _advance(self, out: NDArray[np.uint8]) -> None:
+        noise = self.edge_rng.random((len(out), len(self.bonds.one)))
+        if self.binary:
+            coins = 1.0 - self.coin_rng.random(out.shape)  # in (0, 1]: a logarithm follows
+            done = _jit.sweep_ising(self.bonds, self.base, noise, coins, self.x, out)
+        else:
+            gumbels = self.coin_rng.standard_exponential((*out.shape, self.base.shape[1]))
+            np.negative(np.log(gumbels, out=gumbels), out=gumbels)
+            done = _jit.sweep_potts(self.bonds, self.base, noise, gumbels, self.x, out)
+        self.n_clusters += int(done)
+        self.n_sweeps += len(out)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the state and the clusters counted so far."""
+        counts = np.array([self.n_sweeps, self.n_clusters], dtype=np.int64)
+        return {"x": self.x.copy(), "counts": counts}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `arrays` gave."""
+        self.x = arrays["x"].astype(np.uint8)
+        self.n_sweeps, self.n_clusters = (int(count) for count in arrays["counts"])
+
+    def generators(self) -> Sequence[np.random.Generator]:
+        """Give the generators of edges and of clusters."""
+        return [self.edge_rng, self.coin_rng]
+
+    def facts(self) -> dict[str, float]:
+        """Give the mean number of sites in a cluster."""
+        return {"cluster_size": self.n_sweeps * len(self.x) / max(1, self.n_clusters)}

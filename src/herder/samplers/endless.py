@@ -1,0 +1,63 @@
+"""Endless streams of states."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder._validation import one_of
+from herder.samplers.clusters import cluster_chains
+from herder.samplers.gibbs import gibbs_chains
+from herder.samplers.herded import herded_chains
+from herder.samplers.orders import Field
+from herder.samplers.run import Condition, check_start, stream_chain
+
+__all__ = ["METHODS", "stream"]
+
+METHODS = ("gibbs", "herded-gibbs", "swendsen-wang")
+
+
+def stream(
+    model: Field,
+    method: str = "gibbs",
+    *,
+    evidence: Mapping[Any, Any] | None = None,
+    start: ArrayLike | None = None,
+    **options: Any,
+) -> Iterator[NDArray[np.int8]]:
+    """Yield states for ever; the first n are the samples of a run of n sweeps.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        What is sampled.
+    method : {"gibbs", "herded-gibbs", "swendsen-wang"}
+        The sampler.
+    evidence : mapping, optional
+        Sites, by number or name, to values that they are held at.
+    start : array-like of shape (n_sites,), optional
+        First state.
+    **options
+        Of the sampler: ``order``, ``temperatures``, ``initial``, ``random_state``.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from herder import PairwiseModel
+    >>> from herder.samplers import stream
+    >>> model = PairwiseModel([[0, 1], [1, 0]], states=(0, 1))
+    >>> [state.tolist() for state in islice(stream(model, "herded-gibbs"), 3)]
+    [[0, 0], [1, 1], [0, 0]]
+    """
+    one_of(method, "method", METHODS)
+    condition = Condition(model, evidence)
+    if method == "gibbs":
+        settings = {"order": "sequential", "temperatures": None, "random_state": 0} | options
+        make = gibbs_chains(condition, **settings, run={})
+    elif method == "herded-gibbs":
+        make = herded_chains(condition, **options)
+    else:
+        make = cluster_chains(condition, **({"random_state": 0} | options), run={})
+    chain = make(condition.field, 0, check_start(condition, start, 1)[0])
+    return stream_chain(condition, chain)
