@@ -20,138 +20,24 @@ preconditioner of Newton steps, with D taken anew at each step. For `fit_nodes` 
 :math:`d_i C + 2 \alpha` without row and column i, which the eigenvectors of C invert.
 """
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from herder.learn import _pseudo_jit as _jit
+from herder.learn.design import Design
 from herder.learn.fit import Fit
-from herder.learn.newton import Minimum, minimise
+from herder.learn.lasso import minimise_l1
+from herder.learn.newton import minimise
 from herder.learn.rows import Sample, blocks
 
-__all__ = ["Design", "fit_nodes", "fit_pl", "log_pseudo_likelihood"]
+__all__ = ["Nodewise", "Start", "Symmetric", "fit_nodes", "fit_pl", "log_pseudo_likelihood"]
 
-#: Columns that a pass over the rows handles at a time, so that their couplings stay in the cache.
-WIDTH = 128
+#: Couplings and biases to start from.
+Start: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 #: Eigenvalues below this share of the largest are as good as zero, as for equal columns.
 LEAST_EIGENVALUE = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """Rows in the form that passes need: flipped, centred, as lists.
-
-    Parameters
-    ----------
-    rows : Rows
-        Lists of the sites that are on.
-    means : ndarray of shape (n,)
-        Share of rows where a site is on, at most about one half.
-    covariance : ndarray of shape (n, n)
-        Of the flipped columns.
-    signs : ndarray of shape (n,)
-        -1 where a column is flipped.
-    curvatures : list of ndarray
-        Weighted variances at the latest gradient, by blocks of columns.
-    """
-
-    rows: _jit.Rows
-    means: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    signs: NDArray[np.float64]
-    curvatures: list[NDArray[np.float32]]
-
-    @classmethod
-    def of(cls, sample: Sample) -> "Design":
-        """Make the lists."""
-        flipped = sample.means > 0.5
-        lists = sparse.csr_array(sample.rows ^ flipped)
-        n_rows, n = sample.rows.shape
-        means = np.asarray(lists.T @ sample.weights)
-        shares = sparse.csr_array(
-            (np.repeat(sample.weights, np.diff(lists.indptr)), lists.indices, lists.indptr),
-            shape=lists.shape,
-        )
-        covariance = (lists.T.astype(np.float64) @ shares).toarray() - np.outer(means, means)
-        return cls(
-            _jit.Rows(lists.indptr, lists.indices, sample.weights),
-            means,
-            covariance,
-            np.where(flipped, -1.0, 1.0),
-            [np.empty((n_rows, min(WIDTH, n - i)), np.float32) for i in range(0, n, WIDTH)],
-        )
-
-    @property
-    def variances(self) -> NDArray[np.float64]:
-        """Mean of p (1 - p) for each site, at the latest gradient."""
-        return np.concatenate([part.sum(axis=0, dtype=np.float64) for part in self.curvatures])
-
-    def losses(
-        self, theta: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the loss of each site and its gradient; ``theta`` is V with c as its last line."""
-        n = len(self.means)
-        couplings, base = theta[:-1], theta[-1] - self.means @ theta[:-1]
-        sums = np.zeros((n + 2, n))
-        for part, curvature in zip(self._parts(), self.curvatures, strict=True):
-            found = np.zeros((n + 2, curvature.shape[1]))
-            block = np.ascontiguousarray(couplings[:, part])
-            _jit.residuals(self.rows, part.start, block, base[part], found, curvature)
-            sums[:, part] = found
-        return sums[-1], self._centre(sums[:-1])
-
-    def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply the Hessian at the latest gradient by a direction."""
-        n = len(self.means)
-        couplings, base = direction[:-1], direction[-1] - self.means @ direction[:-1]
-        sums = np.empty((n + 1, n))
-        for part, curvature in zip(self._parts(), self.curvatures, strict=True):
-            found = np.zeros((n + 1, curvature.shape[1]))
-            block = np.ascontiguousarray(couplings[:, part])
-            _jit.bends(self.rows, block, base[part], curvature, found)
-            sums[:, part] = found
-        return self._centre(sums)
-
-    def start(self) -> NDArray[np.float64]:
-        """Give independent sites: no couplings, and log odds."""
-        theta = np.zeros((len(self.means) + 1, len(self.means)))
-        theta[-1] = np.log(self.means) - np.log1p(-self.means)
-        return theta
-
-    def enter(
-        self, couplings: NDArray[np.float64], biases: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Turn couplings and biases of 0/1 states into parameters."""
-        means = np.where(self.signs < 0, 1 - self.means, self.means)
-        fields = biases + couplings @ means
-        return np.vstack([couplings * np.outer(self.signs, self.signs), fields * self.signs])
-
-    def leave(self, theta: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Turn parameters into couplings, not necessarily symmetric, and biases of 0/1 states.
-
-        Line i of the couplings belongs to the conditional distribution of site i.
-        """
-        means = np.where(self.signs < 0, 1 - self.means, self.means)
-        couplings = theta[:-1].T * np.outer(self.signs, self.signs)
-        return couplings, theta[-1] * self.signs - couplings @ means
-
-    def raw(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn a gradient in (V, c) into one in (W, b) of 0/1 states as they came."""
-        means = np.where(self.signs < 0, 1 - self.means, self.means)
-        biases = gradient[-1] * self.signs
-        couplings = gradient[:-1] * np.outer(self.signs, self.signs) + np.outer(means, biases)
-        return np.vstack([couplings, biases])
-
-    def _parts(self) -> list[slice]:
-        n = len(self.means)
-        return [slice(start, min(start + WIDTH, n)) for start in range(0, n, WIDTH)]
-
-    def _centre(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums[:-1] -= np.outer(self.means, sums[-1])
-        return sums
 
 
 class Symmetric:
@@ -160,12 +46,33 @@ class Symmetric:
     def __init__(self, design: Design, alpha: float) -> None:
         self.design = design
         self.alpha = alpha
+        self.sharing = 2
         # at independent sites the gradient is twice the covariance, each pair counted once
         self.scale = float(np.sqrt(2) * np.linalg.norm(_off_diagonal(design.covariance)))
 
+    @property
+    def free(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places of the couplings: all above the diagonal."""
+        return np.triu_indices(len(self.design.means), 1)
+
+    def fill(
+        self, couplings: NDArray[np.float64], fields: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Make parameters of the free couplings and the fields."""
+        theta = np.zeros((len(fields) + 1, len(fields)))
+        theta[self.free] = couplings
+        theta[:-1] += theta[:-1].T.copy()
+        theta[-1] = fields
+        return theta
+
+    def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Give the loss, without a penalty, and the gradient."""
+        losses, sums = self.design.losses(theta)
+        return float(losses.sum()), self._fold(sums, theta)
+
     def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the gradient in the couplings above the diagonal, mirrored, and in c."""
-        return self._fold(self.design.losses(theta)[1], theta)
+        return self.evaluate(theta)[1]
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply the Hessian by a direction."""
@@ -220,11 +127,32 @@ class Nodewise:
         self.alpha = alpha
         values, self._vectors = np.linalg.eigh(design.covariance)
         self._spectrum = np.maximum(values, LEAST_EIGENVALUE * values[-1])
+        self.sharing = 1
         self.scale = float(np.linalg.norm(_off_diagonal(design.covariance)))
+
+    @property
+    def free(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places of the couplings: all off the diagonal."""
+        lines, columns = np.nonzero(~np.eye(len(self.design.means), dtype=bool))
+        return lines, columns
+
+    def fill(
+        self, couplings: NDArray[np.float64], fields: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Make parameters of the free couplings and the fields."""
+        theta = np.zeros((len(fields) + 1, len(fields)))
+        theta[self.free] = couplings
+        theta[-1] = fields
+        return theta
+
+    def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Give the sum of the losses, without a penalty, and the gradients."""
+        losses, sums = self.design.losses(theta)
+        return float(losses.sum()), self._add(sums, theta)
 
     def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the gradients of all regressions."""
-        return self._add(self.design.losses(theta)[1], theta)
+        return self.evaluate(theta)[1]
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply each Hessian by its direction."""
@@ -265,8 +193,9 @@ def fit_pl(
     sample: Sample,
     *,
     alpha: float = 1e-3,
-    start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-    max_iter: int = 100,
+    penalty: str = "l2",
+    start: Start | None = None,
+    max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> Fit:
     """Minimise the penalised pseudo-likelihood over symmetric couplings.
@@ -276,27 +205,28 @@ def fit_pl(
     sample : Sample
         Rows without constant columns.
     alpha : float
-        Weight of the squared couplings, each counted twice.
+        Weight of the sum over i != j of the penalty; 0 for none.
+    penalty : {"l2", "l1"}
+        Squares of the couplings, or absolute values.
     start : (couplings, biases), optional
         Where to start; independent sites by default.
     max_iter : int
-        Newton steps at most.
+        Newton steps at most, or iterations of L-BFGS-B for "l1".
     tol : float
         Norm of the gradient, relative to that of independent sites, at which to stop.
     """
     design = Design.of(sample)
-    problem = Symmetric(design, alpha)
-    theta = design.start() if start is None else design.enter(*start)
-    found = minimise(problem, theta, scale=problem.scale, tol=tol, max_iter=max_iter)
-    return _to_fit(design, found, alpha)
+    problem = Symmetric(design, alpha if penalty == "l2" else 0.0)
+    return _fit(problem, alpha, penalty, start, max_iter, tol)
 
 
 def fit_nodes(
     sample: Sample,
     *,
     alpha: float = 1e-3,
-    start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-    max_iter: int = 100,
+    penalty: str = "l2",
+    start: Start | None = None,
+    max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> Fit:
     """Fit one logistic regression a site; the parameters are those of `fit_pl`.
@@ -304,10 +234,8 @@ def fit_nodes(
     Line i of the couplings is the regression of site i on the others: they are not symmetric yet.
     """
     design = Design.of(sample)
-    problem = Nodewise(design, alpha)
-    theta = design.start() if start is None else design.enter(*start)
-    found = minimise(problem, theta, scale=problem.scale, tol=tol, max_iter=max_iter)
-    return _to_fit(design, found, alpha)
+    problem = Nodewise(design, alpha if penalty == "l2" else 0.0)
+    return _fit(problem, alpha, penalty, start, max_iter, tol)
 
 
 def log_pseudo_likelihood(
@@ -327,14 +255,32 @@ def _off_diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix - np.diag(np.diag(matrix))
 
 
-def _to_fit(design: Design, found: Minimum, alpha: float) -> Fit:
+def _fit(
+    problem: Symmetric | Nodewise,
+    alpha: float,
+    penalty: str,
+    start: Start | None,
+    max_iter: int,
+    tol: float,
+) -> Fit:
+    from threadpoolctl import threadpool_limits
+
+    design = problem.design
+    theta = design.start() if start is None else design.enter(*start)
+    # the products are small: more threads would cost more time than they save
+    with threadpool_limits(1, "blas"):
+        if penalty == "l1" and alpha > 0:
+            weight = alpha * problem.sharing
+            found = minimise_l1(problem, theta, weight=weight, tol=tol, max_iter=max_iter)
+        else:
+            found = minimise(problem, theta, scale=problem.scale, tol=tol, max_iter=max_iter)
     couplings, biases = design.leave(found.theta)
-    loss = design.losses(found.theta)[0].sum() + alpha * np.sum(couplings**2)
+    sizes = np.abs(couplings) if penalty == "l1" else couplings**2
     return Fit(
         couplings,
         biases,
         n_iter=found.n_iter,
         converged=found.converged,
         gradient_norm=found.gradient_norm,
-        objective=float(loss),
+        objective=float(design.losses(found.theta)[0].sum() + alpha * sizes.sum()),
     )

@@ -103,7 +103,8 @@ def read_codes(
             strange = others[(others != 0) & (others != -1)]
             if strange.size:
                 raise ValueError(
-                    f"X must hold {accepted} only, got {strange[0]:g}; binarize= cuts numbers in two"
+                    f"X must hold {accepted} only, got {strange[0]:g}; "
+                    "binarize= cuts numbers in two"
                 )
         upper = values > (0 if binarize is None else binarize)
         codes[part] = np.where(unknown, np.nan, upper) if missing else upper
