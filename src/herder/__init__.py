@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from herder.kernel.result import Thinning
     from herder.kernel.thinning import thin
     from herder.metrics import count_distribution, kl_divergence, total_variation
+    from herder.models.exact import Exact
     from herder.models.moments import Moments
+    from herder.models.pairwise import PairwiseModel
+    from herder.models.potts import PottsModel
     from herder.online.aggressive import PassiveAggressive
     from herder.online.confidence import ConfidenceWeighted
     from herder.online.gaussian import AROW, NHERD, SecondOrderPerceptron
@@ -47,6 +50,10 @@ if TYPE_CHECKING:
     from herder.online.perceptron import Perceptron
     from herder.online.river import for_river
     from herder.online.voted import VotedPerceptron
+    from herder.samplers.clusters import swendsen_wang
+    from herder.samplers.gibbs import gibbs
+    from herder.samplers.herded import herded_gibbs
+    from herder.samplers.sampling import Sampling
 
     __version__: str
 
@@ -61,6 +68,7 @@ __all__ = [
     "Energy",
     "EnumeratedSystem",
     "Estimate",
+    "Exact",
     "Gaussian",
     "GaussianMixture",
     "HerdingSystem",
@@ -78,11 +86,14 @@ __all__ = [
     "MomentHerding",
     "Moments",
     "NeuronSystem",
+    "PairwiseModel",
     "PassiveAggressive",
     "Perceptron",
     "Position",
+    "PottsModel",
     "RandomFeatures",
     "RunningAverage",
+    "Sampling",
     "SecondOrderPerceptron",
     "Stein",
     "Step",
@@ -95,9 +106,11 @@ __all__ = [
     "estimate",
     "expectation_bounds",
     "for_river",
+    "gibbs",
     "hash_features",
     "herd",
     "herd_density",
+    "herded_gibbs",
     "kernel_herd",
     "kernel_mean",
     "kl_divergence",
@@ -107,6 +120,7 @@ __all__ = [
     "mmd",
     "moment_herd",
     "save",
+    "swendsen_wang",
     "thin",
     "total_variation",
 ]
@@ -121,6 +135,7 @@ _HOME = {
     "Energy": "herder.kernel.functions",
     "EnumeratedSystem": "herder.core.enumerated",
     "Estimate": "herder.fields.uncertainty",
+    "Exact": "herder.models.exact",
     "Gaussian": "herder.kernel.functions",
     "GaussianMixture": "herder.kernel.mixture",
     "HerdingSystem": "herder.core.dynamics",
@@ -139,11 +154,14 @@ _HOME = {
     "Moments": "herder.models.moments",
     "NHERD": "herder.online.gaussian",
     "NeuronSystem": "herder.core.enumerated",
+    "PairwiseModel": "herder.models.pairwise",
     "PassiveAggressive": "herder.online.aggressive",
     "Perceptron": "herder.online.perceptron",
     "Position": "herder.fields.live",
+    "PottsModel": "herder.models.potts",
     "RandomFeatures": "herder.kernel.approximate",
     "RunningAverage": "herder.core.averages",
+    "Sampling": "herder.samplers.sampling",
     "SecondOrderPerceptron": "herder.online.gaussian",
     "Stein": "herder.kernel.functions",
     "Step": "herder.core.dynamics",
@@ -156,9 +174,11 @@ _HOME = {
     "estimate": "herder.fields.uncertainty",
     "expectation_bounds": "herder.fields.bounds",
     "for_river": "herder.online.river",
+    "gibbs": "herder.samplers.gibbs",
     "hash_features": "herder.online.hashing",
     "herd": "herder.core.dynamics",
     "herd_density": "herder.kernel.density",
+    "herded_gibbs": "herder.samplers.herded",
     "kernel_herd": "herder.kernel.herding",
     "kernel_mean": "herder.kernel.mmd",
     "kl_divergence": "herder.metrics",
@@ -168,6 +188,7 @@ _HOME = {
     "mmd": "herder.kernel.mmd",
     "moment_herd": "herder.fields.moment",
     "save": "herder.io",
+    "swendsen_wang": "herder.samplers.clusters",
     "thin": "herder.kernel.thinning",
     "total_variation": "herder.metrics",
 }
