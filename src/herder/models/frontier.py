@@ -2,9 +2,11 @@ r"""Orders in which a graph is summed out site by site, and what each costs.
 
 When sites are added one by one, the *frontier* is the set of sites that were added and still
 have a neighbour to come. A sum site by site keeps one number for each state of the frontier, so
-that the cost of an order is the sum of :math:`q^{|frontier|}` over its steps. Three orders are
-tried: the sites as they are numbered, reverse Cuthill-McKee, and a greedy one that adds next the
-site which leaves the smallest frontier. The last keeps trees narrow.
+that the cost of an order is the sum of :math:`q^{|frontier|}` over its steps. Four orders are
+tried: the sites as they are numbered, reverse Cuthill-McKee, a greedy one that adds next the site
+which leaves the smallest frontier, and a walk down a spanning tree into small branches first.
+On a tree of n sites the last has a frontier of at most :math:`1 + \log_2 n`: a site waits only
+while the walk is in a branch that is not its largest, and that halves the tree.
 """
 
 from collections.abc import Iterator, Sequence
@@ -83,10 +85,12 @@ def plan_sum(
     n_sites: int, edges: NDArray[np.intp], n_states: int, max_cells: int = MAX_CELLS
 ) -> Plan | None:
     """Give the cheapest of a few orders, or None if every one needs too large a table."""
-    graph = _Graph(n_sites, edges)
     width = 1  # axes of the largest table
     while n_states ** (width + 1) <= max_cells:
         width += 1
+    if len(edges) > n_sites * (width - 1):  # each edge joins a new site and one of the frontier
+        return None
+    graph = _Graph(n_sites, edges)
     best: tuple[int, Sequence[int]] | None = None
     for order in _orders(graph, width):
         cost = _cost(graph, order, n_states, width)
@@ -98,6 +102,7 @@ def plan_sum(
 def _orders(graph: _Graph, width: int) -> Iterator[Sequence[int]]:
     yield range(graph.n_sites)
     yield reverse_cuthill_mckee(graph.rows, symmetric_mode=True).tolist()
+    yield _down_a_tree(graph)
     greedy = _greedy(graph, width)
     if greedy is not None:
         yield greedy
@@ -139,6 +144,33 @@ def _steps(graph: _Graph, order: Sequence[int]) -> tuple[Step, ...]:
                 frontier.remove(other)
         steps.append(Step(site, before, links, tuple(drops)))
     return tuple(steps)
+
+
+def _down_a_tree(graph: _Graph) -> list[int]:
+    """Walk down spanning trees, into the smallest branch first."""
+    seen = bytearray(graph.n_sites)
+    order: list[int] = []
+    for start in np.argsort(graph.degrees, kind="stable").tolist():
+        if seen[start]:
+            continue
+        seen[start] = 1
+        tree, above = [start], {}
+        for site in tree:  # it grows on the way: nearest sites first
+            for other in graph.neighbours(site):
+                if not seen[other]:
+                    seen[other] = 1
+                    above[other] = site
+                    tree.append(other)
+        size, children = dict.fromkeys(tree, 1), {site: [] for site in tree}
+        for site in reversed(tree[1:]):
+            size[above[site]] += size[site]
+            children[above[site]].append(site)
+        waiting = [start]
+        while waiting:
+            site = waiting.pop()
+            order.append(site)
+            waiting += sorted(children[site], key=size.__getitem__, reverse=True)
+    return order
 
 
 def _greedy(graph: _Graph, width: int) -> list[int] | None:
