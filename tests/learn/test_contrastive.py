@@ -1,0 +1,192 @@
+import numpy as np
+import pytest
+
+from herder.learn import _contrastive_jit
+from herder.learn.contrastive import expected_update, fit_cd
+from herder.learn.likelihood import fit_ml
+from tests.learn.brute import all_states, draw_rows, probabilities, random_field
+
+
+def pseudo_likelihood(rows, weights, couplings, biases):
+    """Sum over sites of the mean log conditional, by the energies of both values."""
+    total = 0.0
+    for row, weight in zip(rows.astype(float), weights, strict=True):
+        for i in range(len(row)):
+            scores = []
+            for value in (0.0, 1.0):
+                other = row.copy()
+                other[i] = value
+                scores.append(other @ couplings @ other / 2 + biases @ other)
+            total += weight * (scores[int(row[i])] - np.logaddexp(*scores))
+    return total
+
+
+def test_the_chains_follow_the_plain_loop():
+    couplings, biases = random_field(6, 0)
+    rng = np.random.default_rng(1)
+    states = (rng.random((5, 6)) < 0.5).astype(float)
+    sites, uniforms = np.array([3, 0, 0, 5, 1, 2, 4]), rng.random((5, 7))
+    expected = states.copy()
+    for c in range(5):
+        for t, i in enumerate(sites):
+            p = 1 / (1 + np.exp(-(couplings[i] @ expected[c] + biases[i])))
+            expected[c, i] = uniforms[c, t] < p
+    fields = states @ couplings + biases
+    _contrastive_jit.run_chains(states, fields, couplings, sites, uniforms)
+    np.testing.assert_array_equal(states, expected)
+    np.testing.assert_allclose(fields, states @ couplings + biases, atol=1e-12)
+
+
+def test_extreme_fields_are_certain():
+    states = np.array([[0.0, 1.0]])
+    fields = np.array([[1e4, -1e4]])
+    uniforms = np.array([[1 - 2**-53, 2**-53]])
+    _contrastive_jit.run_chains(states, fields, np.zeros((2, 2)), np.arange(2), uniforms)
+    np.testing.assert_array_equal(states, [[1.0, 0.0]])
+
+
+def one_step_by_the_chains(rows, weights, couplings, biases):
+    """Expected change of x x' by one step: every site, both values, each with its probability."""
+    n = rows.shape[1]
+    change = np.zeros((n, n))
+    for row, weight in zip(rows.astype(float), weights, strict=True):
+        for i in range(n):
+            p = 1 / (1 + np.exp(-(couplings[i] @ row + biases[i])))
+            for uniform, share in ((0.0, p), (1 - 2**-53, 1 - p)):
+                states, fields = row[None].copy(), (couplings @ row + biases)[None]
+                _contrastive_jit.run_chains(
+                    states, fields, couplings, np.array([i]), np.array([[uniform]])
+                )
+                after = np.outer(states[0], states[0])
+                change += weight / n * share * (np.outer(row, row) - after)
+    return change
+
+
+@pytest.mark.parametrize("n", [2, 4, 5])
+def test_one_random_site_is_the_gradient_of_the_pseudo_likelihood(n):
+    couplings, biases = random_field(n, n)
+    rows = all_states(n).astype(np.uint8)
+    weights = np.random.default_rng(n).dirichlet(np.ones(len(rows)))
+    pairs, singles = expected_update(rows, weights, couplings, biases)
+    by_chains = one_step_by_the_chains(rows, weights, couplings, biases)
+    np.testing.assert_allclose(singles, by_chains.diagonal(), atol=1e-14)
+    off = ~np.eye(n, dtype=bool)
+    np.testing.assert_allclose(pairs[off], by_chains[off], atol=1e-14)
+
+    # D of equations 9 and 20, site by site: couplings 2/n, biases 1/n
+    gradient = np.zeros((n, n))
+    for row, weight in zip(rows.astype(float), weights, strict=True):
+        conditional = 1 / (1 + np.exp(-(couplings @ row + biases)))
+        gradient += weight * np.outer(row - conditional, row)
+    np.testing.assert_allclose(pairs[off], (2 / n * (gradient + gradient.T) / 2)[off], atol=1e-14)
+
+    # the same from differences of the function itself; moving W_ij moves W_ji too, which is 2 D
+    step = 1e-5
+    for i in range(n):
+        moved = np.eye(n)[i] * step
+        slope = pseudo_likelihood(rows, weights, couplings, biases + moved)
+        slope -= pseudo_likelihood(rows, weights, couplings, biases - moved)
+        assert singles[i] == pytest.approx(slope / (2 * step) / n, abs=1e-8)
+        for j in range(i):
+            moved = np.zeros((n, n))
+            moved[i, j] = moved[j, i] = step
+            slope = pseudo_likelihood(rows, weights, couplings + moved, biases)
+            slope -= pseudo_likelihood(rows, weights, couplings - moved, biases)
+            assert pairs[i, j] == pytest.approx(slope / (2 * step) / n, abs=1e-8)
+
+
+def test_the_expected_update_is_zero_at_the_truth():
+    couplings, biases = random_field(5, 3)
+    x, p = probabilities(couplings, biases)
+    pairs, singles = expected_update(x.astype(np.uint8), p, couplings, biases)
+    np.testing.assert_allclose(pairs, 0, atol=1e-15)
+    np.testing.assert_allclose(singles, 0, atol=1e-15)
+
+
+@pytest.mark.parametrize(("n_steps", "persistent"), [(1, False), (3, False), (1, True)])
+def test_rows_of_a_field_give_it_back(n_steps, persistent):
+    # The rows are the field itself, so that the truth is the fixed point of all three.
+    couplings, biases = random_field(5, 4, coupling_sd=0.7)
+    x, p = probabilities(couplings, biases)
+    fit = fit_cd(
+        x.astype(np.uint8), p, n_steps=n_steps, persistent=persistent, n_epochs=300, random_state=1
+    )
+    # 1,500 averaged updates of 200 chains know the moments like at most 300,000 rows; a
+    # coupling of N rows has a standard error of about 4 / sqrt(N) = 0.007, and chains of
+    # persistent updates depend on each other.
+    np.testing.assert_allclose(fit.couplings, couplings, atol=0.1)
+    np.testing.assert_allclose(fit.biases, biases, atol=0.1)
+    assert (fit.couplings == fit.couplings.T).all()
+    assert not fit.couplings.diagonal().any()
+    assert fit.n_iter == 300
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_persistent_chains_end_at_the_penalised_likelihood_fit(alpha):
+    rows, weights = draw_rows(*random_field(6, 5), 3000, 6)
+    exact = fit_ml(rows, weights, alpha=alpha, penalty_scale=0.5)
+    fit = fit_cd(rows, weights, persistent=True, alpha=alpha, penalty_scale=0.5, n_epochs=200)
+    np.testing.assert_allclose(fit.couplings, exact.couplings, atol=0.1)
+    np.testing.assert_allclose(fit.biases, exact.biases, atol=0.1)
+
+
+def test_one_sweep_ends_near_the_pseudo_likelihood_optimum():
+    # The rows are no field of pairs, so that CD-1 and the likelihood part; the expected update
+    # of one site, which is the gradient of the pseudo-likelihood, must be nearly zero at CD-1.
+    rows = all_states(4).astype(np.uint8)
+    weights = np.where(rows.sum(axis=1) % 2 == 0, 0.11, 0.015)
+    fit = fit_cd(rows, weights / weights.sum(), n_epochs=300)
+    before, _ = expected_update(rows, weights, np.zeros((4, 4)), np.full(4, 1.0))
+    after, _ = expected_update(rows, weights, fit.couplings, fit.biases)
+    assert np.abs(after).max() < 0.1 * np.abs(before).max()
+
+
+def test_random_state_is_all_the_randomness():
+    rows, weights = draw_rows(*random_field(5, 7), 500, 8)
+    first, second = (fit_cd(rows, weights, n_epochs=3, random_state=5) for _ in range(2))
+    np.testing.assert_array_equal(first.couplings, second.couplings)
+    np.testing.assert_array_equal(first.biases, second.biases)
+    other = fit_cd(rows, weights, n_epochs=3, random_state=6)
+    assert (first.couplings != other.couplings).any()
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_weight_is_so_many_rows(persistent):
+    rows = np.array([[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0]], np.uint8)
+    counts = np.array([1, 2, 4, 1])
+    repeated = np.repeat(rows, counts, axis=0)
+    merged = fit_cd(rows, counts / 8, persistent=persistent, n_epochs=2)
+    plain = fit_cd(repeated, np.full(8, 1 / 8), persistent=persistent, n_epochs=2)
+    np.testing.assert_array_equal(merged.couplings, plain.couplings)
+
+
+def test_the_start_is_where_it_starts():
+    rows, weights = draw_rows(*random_field(4, 9), 500, 10)
+    start = random_field(4, 11)
+    kept = start[0].copy()
+    fit = fit_cd(rows, weights, start=start, learning_rate=1e-12, n_epochs=1)
+    np.testing.assert_allclose(fit.couplings, kept, atol=1e-8)
+    np.testing.assert_allclose(fit.biases, start[1], atol=1e-8)
+    np.testing.assert_array_equal(start[0], kept)
+    nowhere = fit_cd(rows, weights, learning_rate=1e-12, n_epochs=1)
+    ones = weights @ rows
+    np.testing.assert_allclose(nowhere.biases, np.log(ones / (1 - ones)), atol=1e-8)
+
+
+def test_twins_and_rare_columns_stay_finite():
+    rng = np.random.default_rng(12)
+    rows = (rng.random((200, 4)) < 0.5).astype(np.uint8)
+    rows[:, 1] = rows[:, 0]
+    rows[:, 2] = 0
+    rows[0, 2] = 1
+    fit = fit_cd(rows, np.full(200, 1 / 200), learning_rate=1.0, n_epochs=20)
+    assert np.isfinite(fit.couplings).all()
+    assert np.isfinite(fit.biases).all()
+    assert fit.couplings[0, 1] > 2
+
+
+def test_progress_ends_at_one():
+    rows, weights = draw_rows(*random_field(3, 13), 100, 14)
+    heard = []
+    fit_cd(rows, weights, n_epochs=2, progress=lambda share, note: heard.append((share, note)))
+    assert heard[-1] == (1.0, "learning")
