@@ -13,6 +13,7 @@ from herder.cli.demo import demo as demo_verb
 from herder.cli.learn import learn as learn_verb
 from herder.cli.moments import moments as moments_verb
 from herder.cli.predict import predict as predict_verb
+from herder.cli.sample import sample as sample_verb
 from herder.cli.synth import synth as synth_verb
 from herder.cli.thin import thin as thin_verb
 
@@ -51,6 +52,7 @@ app.command("moments")(moments_verb)
 app.command("synth")(synth_verb)
 app.command("learn")(learn_verb)
 app.command("predict")(predict_verb)
+app.command("sample")(sample_verb)
 app.command("demo")(demo_verb)
 
 

@@ -1,0 +1,236 @@
+"""Random fields as the command line names them: model files, lists of edges, or words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._store import open_table
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
+from herder.samplers.orders import Field
+
+__all__ = ["GivenField", "is_made", "read_evidence", "read_field"]
+
+#: Files of edges; columns of a .npy have no names.
+EDGE_SUFFIXES = (".csv", ".npz", ".parquet")
+
+MODEL_SUFFIX = ".safetensors"
+
+#: Sites that a grid may have: one sweep of more would take seconds.
+MAX_SITES = 10**8
+
+#: Words such as ising:64x64, ising:64x64:periodic, potts:64x64:3 or potts:64x64:3:periodic.
+_WORDS = re.compile(r"(?P<kind>ising|potts):(?P<rest>.*)", re.IGNORECASE)
+_SHAPE = re.compile(r"[1-9][0-9]*(x[1-9][0-9]*)*")
+
+_RULE = (
+    "model must be a model file of herder (.safetensors), a list of edges (.csv, .npz, .parquet) "
+    "or words such as ising:64x64:periodic or potts:64x64:3"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenField:
+    """A model to sample, and what is known of where it came from.
+
+    Parameters
+    ----------
+    model : PairwiseModel or PottsModel
+        The model.
+    source : str
+        File or words.
+    shape : tuple of int or None
+        Of a grid that was made from words.
+    """
+
+    model: Field
+    source: str
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the sites, as columns have them."""
+        found = self.model.names
+        return tuple(f"x{i}" for i in range(self.model.n_sites)) if found is None else found
+
+
+def is_made(text: str) -> bool:
+    """Whether a model is named by words, not by a file."""
+    return _WORDS.fullmatch(text) is not None
+
+
+def read_field(text: str, *, biases: Path | None, states: str | None) -> GivenField:
+    """Read or make a model.
+
+    Parameters
+    ----------
+    text : str
+        A file, or words.
+    biases : path or None
+        Table with columns site and bias, for a list of edges.
+    states : str or None
+        ``"0,1"`` or ``"-1,1"``, for a list of edges.
+    """
+    path = Path(text)
+    is_list = not is_made(text) and path.suffix.lower() in EDGE_SUFFIXES
+    for option, value in (("biases", biases), ("states", states)):
+        if value is not None and not is_list:
+            raise ValueError(f"{option} must come with a list of edges, got {value} for {text}")
+    if is_list:
+        return GivenField(_read_edges(path, biases, _alphabet(states)), path.name)
+    if is_made(text):
+        return _make(text)
+    if path.suffix.lower() != MODEL_SUFFIX and not path.is_file():
+        raise ValueError(f"{_RULE}, got {text!r}")
+    return GivenField(_load(path), path.name)
+
+
+def _load(path: Path) -> Field:
+    from herder.io import load
+
+    model = load(path)
+    found = getattr(model, "model_", model)
+    if not isinstance(found, Field):
+        raise ValueError(
+            f"model must be a random field to be sampled, got the {type(model).__name__} of {path}"
+        )
+    return found
+
+
+def _make(text: str) -> GivenField:
+    kind, _, rest = text.partition(":")
+    shape, *more = rest.split(":")
+    is_potts = kind.lower() == "potts"
+    periodic = bool(more) and more[-1].lower() == "periodic"
+    numbers = more[: len(more) - periodic]
+    if not _SHAPE.fullmatch(shape) or len(numbers) != is_potts:
+        raise ValueError(f"{_RULE}, got {text!r}")
+    sizes = tuple(int(size) for size in shape.split("x"))
+    if float(np.prod(np.array(sizes, dtype=float))) > MAX_SITES:
+        raise ValueError(f"model must have at most {MAX_SITES:,} sites, got {text!r}")
+    if not is_potts:
+        return GivenField(PairwiseModel.grid(sizes, periodic=periodic), text, sizes)
+    if not re.fullmatch(r"[0-9]{1,3}", numbers[0]) or not 2 <= int(numbers[0]) <= 127:
+        raise ValueError(f"potts must have from 2 to 127 states, got {text!r}")
+    return GivenField(PottsModel.grid(sizes, int(numbers[0]), periodic=periodic), text, sizes)
+
+
+def _alphabet(states: str | None) -> tuple[int, int]:
+    if states is None or states.replace(" ", "") == "0,1":
+        return (0, 1)
+    if states.replace(" ", "") in ("-1,1", "-1,+1"):
+        return (-1, 1)
+    raise ValueError(f"states must be 0,1 or -1,1, got {states!r}")
+
+
+def _read_edges(path: Path, biases: Path | None, states: tuple[int, int]) -> PairwiseModel:
+    """Read edges and biases; sites are what either file names."""
+    table = _columns(path, ("source", "target", "weight"))
+    ends = [_labels(path, "source", table), _labels(path, "target", table)]
+    weights = _numbers(path, "weight", table)
+    local: dict[str, float] = {}
+    if biases is not None:
+        values = _columns(biases, ("site", "bias"))
+        sites = _labels(biases, "site", values)
+        for site, bias in zip(sites, _numbers(biases, "bias", values).tolist(), strict=True):
+            if site in local:
+                raise ValueError(f"{biases} must name each site once, got {site!r} twice")
+            local[site] = bias
+    pairs = list(zip(*ends, strict=True))
+    names = _in_order([*local, *(end for pair in pairs for end in pair)])
+    place = {name: k for k, name in enumerate(names)}
+    seen: set[frozenset[str]] = set()
+    for source, target in pairs:
+        if source == target:
+            raise ValueError(f"{path} must join two sites in every row, got {source!r} twice")
+        if frozenset((source, target)) in seen:
+            raise ValueError(
+                f"{path} must have every edge once, got {source!r} to {target!r} twice: add up "
+                "their weights"
+            )
+        seen.add(frozenset((source, target)))
+    edges = np.array([[place[source], place[target]] for source, target in pairs], dtype=np.intp)
+    # a table begins with a row of names, which numbers alone are not
+    plain = all(re.fullmatch("-?[0-9]+", name) for name in names)
+    return PairwiseModel.from_edges(
+        len(names),
+        edges,
+        weights,
+        [local.get(name, 0.0) for name in names],
+        states,
+        names=[f"x{name}" for name in names] if plain else names,
+    )
+
+
+def _columns(path: Path, wanted: Sequence[str]) -> dict[str, NDArray[Any]]:
+    source = open_table(path)
+    lacking = [name for name in wanted if name not in source.names]
+    if lacking:
+        raise ValueError(
+            f"{path} must have the columns {', '.join(wanted)}, got {', '.join(source.names[:8])}"
+        )
+    parts = list(source.chunks())
+    return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
+
+
+def _labels(path: Path, name: str, table: dict[str, NDArray[Any]]) -> list[str]:
+    column = table[name]
+    if column.dtype.kind == "f":
+        raise ValueError(
+            f"column {name!r} of {path} must hold whole numbers or names without gaps, got "
+            f"{column.dtype}"
+        )
+    for row, label in enumerate(column.tolist()):
+        if label is None:
+            raise ValueError(f"column {name!r} of {path} must name a site in row {row}, got none")
+    return [str(label) for label in column.tolist()]
+
+
+def _numbers(path: Path, name: str, table: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+    column = table[name]
+    values = column.astype(np.float64) if column.dtype.kind in "biuf" else np.full(1, np.nan)
+    if not np.isfinite(values).all():
+        raise ValueError(f"column {name!r} of {path} must hold finite numbers, got others")
+    return values
+
+
+def _in_order(labels: Sequence[str]) -> list[str]:
+    """Give labels once each: whole numbers by size, others as they come."""
+    distinct = list(dict.fromkeys(labels))
+    if all(re.fullmatch("-?[0-9]+", label) for label in distinct):
+        return sorted(distinct, key=int)
+    return distinct
+
+
+def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int, int]:
+    """Read ``site=value``; a site is named, or counted from 0."""
+    found: dict[int, int] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        site = _site(name, given)
+        if site is None or not re.fullmatch("[+-]?[0-9]+", value.strip()):
+            known = ", ".join(given.names[:5])
+            raise ValueError(
+                f"evidence must be SITE=VALUE with a site such as {known}, got {text!r}"
+            )
+        if int(value) not in given.model.states:
+            states = given.model.states
+            allowed = f"{states[0]} or {states[1]}" if len(states) == 2 else f"0 to {states[-1]}"
+            raise ValueError(f"evidence must be {allowed}, got {text!r}")
+        if site in found:
+            raise ValueError(f"evidence must name each site once, got {text!r} again")
+        found[site] = int(value)
+    return found
+
+
+def _site(name: str, given: GivenField) -> int | None:
+    if name in given.names:
+        return given.names.index(name)
+    if re.fullmatch("[0-9]{1,9}", name) and int(name) < given.model.n_sites:
+        return int(name)
+    return None
