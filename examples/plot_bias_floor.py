@@ -2,10 +2,10 @@
 How far herded Gibbs goes
 =========================
 
-On a grid of 10 x 10 sites the marginals can be computed exactly, and so can the error of a sampler.
-With weak couplings herded Gibbs has a tenth of the error of Gibbs sampling, at every length of the
-run. With stronger couplings it is ahead at first; then it meets its bias and stops, while Gibbs
-sampling goes on. Where the floor lies depends on the model.
+On a grid of 10 x 10 sites the marginals can be computed exactly, and so can the error of a
+sampler. With weak couplings herded Gibbs has a tenth of the error of Gibbs sampling, at every
+length of the run. With stronger couplings it is ahead at first; then it meets its bias and
+stops, while Gibbs sampling goes on. Where the floor lies depends on the model.
 """
 
 import numpy as np
@@ -40,9 +40,9 @@ for name, line in lines.items():
     print(f"{name:<28} {line[10]:.1e}   {line[-1]:.1e}")
 
 # %%
-# What to do: ``diagnose`` compares orders with the exact answer on small parts of a model; a run of
-# ``gibbs`` beside it shows whether the two agree within the errors of the latter; and who needs more
-# digits than the floor allows takes ``gibbs`` altogether.
+# What to do: ``diagnose`` compares orders with the exact answer on small parts of a model; a run
+# of ``gibbs`` beside it shows whether the two agree within the errors of the latter; and who
+# needs more digits than the floor allows takes ``gibbs`` altogether.
 
 shown = {name: (sweeps, line) for name, line in lines.items() if name != "Gibbs, couplings 0.3"}
 figure = plot_convergence(shown)

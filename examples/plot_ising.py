@@ -26,9 +26,9 @@ magnets = {
 }
 
 # %%
-# Ten thousand sweeps each, of which every fourth state is kept. All spins begin down, and the first
-# thousand sweeps are left out. In a magnet all couplings are equal; so the weights of the herd begin
-# spread out, or spins with equal neighbours would move in step.
+# Ten thousand sweeps each, of which every fourth state is kept. All spins begin down, and the
+# first thousand sweeps are left out. In a magnet all couplings are equal; so the weights of the
+# herd begin spread out, or spins with equal neighbours would move in step.
 
 samplers = {
     "herded Gibbs": partial(herded_gibbs, initial="spread"),
@@ -42,8 +42,8 @@ runs = {
 }
 
 # %%
-# The last states, of herded Gibbs above and of Swendsen-Wang below. Cold: one colour has won. Warm:
-# small patches. Between them, patches of every size.
+# The last states, of herded Gibbs above and of Swendsen-Wang below. Cold: one colour has won.
+# Warm: small patches. Between them, patches of every size.
 
 last = {word: [runs[name, word].samples[-1] for name in magnets] for word in samplers}
 figure_herded = plot_state((side, side), last["herded Gibbs"], titles=list(magnets))
@@ -52,8 +52,8 @@ figure_clusters = plot_state((side, side), last["Swendsen-Wang"], titles=list(ma
 
 # %%
 # Energies are what a magnet is judged by. That of an infinite one is known exactly
-# :cite:p:`onsager1944`; one that is small and closes on itself lies a little lower near the critical
-# temperature.
+# :cite:p:`onsager1944`; one that is small and closes on itself lies a little lower near the
+# critical temperature.
 
 
 def infinite(heat: float) -> float:
@@ -86,9 +86,9 @@ for ax, (name, magnet) in zip(axes, magnets.items(), strict=True):
 axes[0].legend(frameon=False, fontsize=8)
 
 # %%
-# How fast does a chain forget? The magnetisation, the mean of all spins, tells. With single spins
-# at the critical temperature it drifts for thousands of sweeps; with clusters it turns over every
-# few. In the cold the herd never leaves the side where it began.
+# How fast does a chain forget? The magnetisation, the mean of all spins, tells. With single
+# spins at the critical temperature it drifts for thousands of sweeps; with clusters it turns
+# over every few. In the cold the herd never leaves the side where it began.
 
 figure_memory, axes = plt.subplots(1, 3, figsize=(9.6, 2.8), sharey=True, layout="constrained")
 for ax, name in zip(axes, magnets, strict=True):
