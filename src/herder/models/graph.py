@@ -13,6 +13,7 @@ __all__ = [
     "Couplings",
     "adjacency_of",
     "check_couplings",
+    "check_edges",
     "check_names",
     "couplings_of_edges",
     "edges_of",
@@ -167,22 +168,22 @@ def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sp
     return sparse.csr_array((np.concatenate([values, values]), both), shape=(n_sites, n_sites))
 
 
-def check_edges(edges: ArrayLike, n_sites: int) -> NDArray[np.intp]:
+def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
     """Return edges as (m, 2) with i < j, each once."""
     pairs = np.asarray(edges)
     if not pairs.size:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"edges must be pairs of site numbers, got shape {pairs.shape}")
+        raise ValueError(f"{name} must be pairs of site numbers, got shape {pairs.shape}")
     if pairs.min() < 0 or pairs.max() >= n_sites:
         wrong = pairs[(pairs < 0) | (pairs >= n_sites)][0]
-        raise ValueError(f"edges must name sites from 0 to {n_sites - 1}, got {wrong}")
+        raise ValueError(f"{name} must name sites from 0 to {n_sites - 1}, got {wrong}")
     pairs = np.sort(pairs, axis=1).astype(np.intp)
     if (pairs[:, 0] == pairs[:, 1]).any():
         site = pairs[pairs[:, 0] == pairs[:, 1]][0, 0]
-        raise ValueError(f"edges must join two sites, got ({site}, {site})")
+        raise ValueError(f"{name} must join two sites, got ({site}, {site})")
     if len(np.unique(pairs, axis=0)) != len(pairs):
-        raise ValueError("edges must be given once each, got one twice")
+        raise ValueError(f"{name} must be given once each, got one twice")
     return pairs
 
 

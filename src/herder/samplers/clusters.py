@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
-from herder.samplers.gibbs import chain_seeds
+from herder.samplers.gibbs import NOISE, chain_seeds
 from herder.samplers.orders import Field
-from herder.samplers.run import Condition, MakeChain, RunOptions, run_chains
+from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["cluster_chains", "swendsen_wang"]
@@ -64,8 +64,9 @@ def swendsen_wang(
     >>> bool(abs(result.marginals - 0.5).max() < 0.1)
     True
     """
+    n_chains = check_options("swendsen_wang", run)
     condition = Condition(model, evidence)
-    make = cluster_chains(condition, random_state=random_state, run=run)
+    make = cluster_chains(condition, random_state=random_state, n_chains=n_chains)
     return run_chains("swendsen-wang", condition, make, n_sweeps, options=(), **run)
 
 
@@ -73,7 +74,7 @@ def cluster_chains(
     condition: Condition,
     *,
     random_state: int | np.random.Generator | None,
-    run: Mapping[str, Any],
+    n_chains: int = 1,
 ) -> MakeChain:
     """Give the maker of chains."""
     model = condition.field
@@ -83,7 +84,7 @@ def cluster_chains(
             f"couplings must not be negative for swendsen_wang with a Potts model, got {worst:g}: "
             "use gibbs"
         )
-    seeds = chain_seeds(random_state, int(run.get("n_chains", 1)))
+    seeds = chain_seeds(random_state, n_chains)
     return lambda field, k, start: _ClusterChain(field, start, seeds[k])
 
 
@@ -114,7 +115,7 @@ class _ClusterChain:
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
         # Noise of one block at a time: edges may be many more than sites.
-        size = max(1, 2**18 // max(1, len(self.bonds.one)))
+        size = max(1, NOISE // max(1, len(self.bonds.one)))
         for begin in range(0, len(out), size):
             self._advance(out[begin : begin + size])
 

@@ -48,16 +48,16 @@ def stream(
     >>> from herder.samplers import stream
     >>> model = PairwiseModel([[0, 1], [1, 0]], states=(0, 1))
     >>> [state.tolist() for state in islice(stream(model, "herded-gibbs"), 3)]
-    [[0, 0], [1, 1], [0, 0]]
+    [[0, 0], [1, 1], [1, 0]]
     """
     one_of(method, "method", METHODS)
     condition = Condition(model, evidence)
     if method == "gibbs":
         settings = {"order": "sequential", "temperatures": None, "random_state": 0} | options
-        make = gibbs_chains(condition, **settings, run={})
+        make = gibbs_chains(condition, **settings)
     elif method == "herded-gibbs":
         make = herded_chains(condition, **options)
     else:
-        make = cluster_chains(condition, **({"random_state": 0} | options), run={})
+        make = cluster_chains(condition, **({"random_state": 0} | options))
     chain = make(condition.field, 0, check_start(condition, start, 1)[0])
     return stream_chain(condition, chain)

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from herder.models.graph import Adjacency
+from herder.models.graph import Adjacency, finite_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _gibbs_jit as _jit
 from herder.samplers.orders import Field, scan_order
-from herder.samplers.run import Condition, MakeChain, RunOptions, run_chains
+from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["chain_seeds", "gibbs", "gibbs_chains", "neighbour_table"]
@@ -37,6 +37,9 @@ TABLE_SIZE = 2**21
 
 #: Sweeps after which gains are computed anew, so that rounding does not pile up.
 REFRESH = 1024
+
+#: Random numbers that are drawn at a time.
+NOISE = 2**18
 
 #: Dense couplings with at least this share of edges are walked through as rows.
 DENSE = 0.3
@@ -85,28 +88,30 @@ def gibbs(
     >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.03)
     True
     """
+    n_chains = check_options("gibbs", run)
     condition = Condition(model, evidence)
+    heats = _check_heats(temperatures)
+    path = scan_order(condition.field, condition.restrict_order(order))
     make = gibbs_chains(
-        condition, order=order, temperatures=temperatures, random_state=random_state, run=run
+        condition, order=order, temperatures=heats, random_state=random_state, n_chains=n_chains
     )
-    heats = None if temperatures is None else tuple(float(heat) for heat in temperatures)
-    ways = scan_order(condition.field, condition.restrict_order(order)).tobytes()
-    return run_chains("gibbs", condition, make, n_sweeps, options=(heats, ways), **run)
+    options = (heats.tolist(), path.tobytes())
+    return run_chains("gibbs", condition, make, n_sweeps, options=options, **run)
 
 
 def gibbs_chains(
     condition: Condition,
     *,
     order: str | ArrayLike,
-    temperatures: Sequence[float] | None,
+    temperatures: ArrayLike | None,
     random_state: int | np.random.Generator | None,
-    run: Mapping[str, Any],
+    n_chains: int = 1,
 ) -> MakeChain:
     """Give the maker of chains."""
     model = condition.field
     path = scan_order(model, condition.restrict_order(order))
     heats = _check_heats(temperatures)
-    seeds = chain_seeds(random_state, int(run.get("n_chains", 1)))
+    seeds = chain_seeds(random_state, n_chains)
     degrees = np.diff(model.adjacency.indptr)
     width = int(degrees.max(initial=0))
     small = width <= TABLE_WIDTH and model.n_sites << width <= TABLE_SIZE
@@ -134,11 +139,9 @@ def chain_seeds(
     return np.random.SeedSequence(entropy).spawn(n_chains)
 
 
-def _check_heats(temperatures: Sequence[float] | None) -> NDArray[np.float64]:
-    if temperatures is None:
-        return np.ones(1)
-    heats = np.array(temperatures, dtype=np.float64)
-    if heats.ndim != 1 or not len(heats) or heats[0] != 1.0 or not np.isfinite(heats).all():
+def _check_heats(temperatures: ArrayLike | None) -> NDArray[np.float64]:
+    heats = np.ones(1) if temperatures is None else finite_array(temperatures, "temperatures")
+    if heats.ndim != 1 or not len(heats) or heats[0] != 1.0:
         raise ValueError(f"temperatures must be numbers that begin with 1.0, got {temperatures}")
     if (np.diff(heats) <= 0).any():
         raise ValueError(f"temperatures must rise, got {temperatures}")
@@ -225,6 +228,7 @@ class _FieldChain:
         self.couplings = (rows.toarray() if self.model.is_sparse else rows) if dense else None
         self.base = self.model.biases if self.binary else self.model.fields
         self.order, self.heats, self.t = order, heats, 0
+        self.stride = max(1, NOISE // (len(heats) * len(order) * model.n_states))
         self.site_rng, self.swap_rng = (np.random.default_rng(s) for s in (sites, swaps))
         size = (len(heats), n_sites)
         if start is None:
@@ -251,7 +255,7 @@ class _FieldChain:
         while done < len(out):
             if self.t % REFRESH == 0:
                 self._refresh()
-            size = min(len(out) - done, REFRESH - self.t % REFRESH)
+            size = min(len(out) - done, REFRESH - self.t % REFRESH, self.stride)
             self._run(out[done : done + size])
             done += size
             self.t += size

@@ -34,7 +34,7 @@ from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
 from herder.samplers.gibbs import neighbour_table
 from herder.samplers.orders import Field, scan_order
-from herder.samplers.run import Condition, MakeChain, RunOptions, run_chains
+from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["herded_chains", "herded_gibbs"]
@@ -93,7 +93,7 @@ def herded_gibbs(
     Returns
     -------
     Sampling
-        States, marginals, and in the diagnostics the number of weights that came up. Errors
+        States, marginals, and in the diagnostics the number of weights that are kept. Errors
         by batch means do not see a floor.
 
     Examples
@@ -104,6 +104,7 @@ def herded_gibbs(
     >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.003)
     True
     """
+    check_options("herded_gibbs", run)
     condition = Condition(model, evidence)
     make = herded_chains(condition, order=order, initial=initial, max_contexts=max_contexts)
     ways = scan_order(condition.field, condition.restrict_order(order)).tobytes()
@@ -179,6 +180,7 @@ class TableHerd:
             share = np.full(chances.shape, _jit.UNIT // 2)
         self.table[:, :, 0] = self.table[:, :, 1] - share
         self.order, self.near = order, near[order]
+        self.n_weights = int((2 ** np.diff(bits.adjacency.indptr)).sum())
         self.x = np.append(first_state(model, number) if start is None else start, np.uint8(0))
 
     def advance(self, out: NDArray[np.uint8]) -> None:
@@ -199,8 +201,8 @@ class TableHerd:
         return []
 
     def facts(self) -> dict[str, float]:
-        """Give the number of weights."""
-        return {"n_weights": self.table[:, :, 0].size}
+        """Give the number of weights: one for each neighbourhood."""
+        return {"n_weights": self.n_weights}
 
 
 class ContextHerd:

@@ -94,7 +94,11 @@ class Monitor:
         self.pairs[:, 0, 0] += len(block) - one - other + joint
 
     def _add_values(self, name: str, values: Any, n_rows: int) -> None:
-        found = np.asarray(values, dtype=np.float64)
+        try:
+            found = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            kind = type(values).__name__
+            raise TypeError(f"functions must give numbers, {name!r} gave {kind}") from None
         if found.shape[:1] != (n_rows,):
             raise ValueError(
                 f"functions must give one value for each of {n_rows} states, {name!r} gave shape "
@@ -105,15 +109,22 @@ class Monitor:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give all that has been counted, to go on from."""
-        counts = np.array([self.n_sweeps, self.length], dtype=np.int64)
-        found = {"counts": counts, "batches": self.batches.copy(), "pairs": self.pairs.copy()}
+        found = {
+            "counts": np.array([self.n_sweeps, self.length], dtype=np.int64),
+            "batches": self.batches.copy(),
+            "pairs": self.pairs.copy(),
+            "edges": np.empty((0, 2), np.intp) if self.edges is None else self.edges.copy(),
+        }
         return found | {f"sum.{name}": np.asarray(total) for name, total in self.sums.items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `arrays` gave."""
-        for name in ("batches", "pairs"):
-            if arrays[name].shape != getattr(self, name).shape:
-                raise ValueError(f"resume must come from a run with the same pairs, got {name}")
+        edges = np.empty((0, 2), np.intp) if self.edges is None else self.edges
+        if not np.array_equal(arrays["edges"], edges):
+            known = len(arrays["edges"])
+            raise ValueError(
+                f"resume must come from a run with the same pairs, got {known} others"
+            )
         known = {name.removeprefix("sum.") for name in arrays if name.startswith("sum.")}
         if known != set(self.functions):
             raise ValueError(

@@ -25,6 +25,7 @@ __all__ = [
     "Condition",
     "MakeChain",
     "RunOptions",
+    "check_options",
     "check_start",
     "run_chains",
     "stream_chain",
@@ -99,6 +100,14 @@ class RunOptions(TypedDict, total=False):
     progress: Progress | None
 
 
+def check_options(function: str, run: Mapping[str, Any]) -> int:
+    """Refuse options that no run has, and give the number of chains."""
+    for name in run:
+        if name not in RunOptions.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    return positive_int(run.get("n_chains", 1), "n_chains")
+
+
 class Condition:
     """A model with some sites held: chains see the free ones only.
 
@@ -117,7 +126,7 @@ class Condition:
         self.model = model
         self.held, self.free = np.empty(0, np.intp), np.arange(model.n_sites)
         self.field: Field = model
-        if evidence:
+        if evidence is not None:
             self.held, values = model.read_evidence(evidence)
             self.field, self.free = model.given(evidence)
             whole = np.full(model.n_sites, model.states[0])
@@ -181,6 +190,8 @@ def run_chains(
     model = condition.model
     edges = _pairs_of(model, pairs)
     named = _check_functions(functions)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a callable or None, got {type(progress).__name__}")
     starts = check_start(condition, start, n_chains)
     chains = [make(condition.field, k, starts[k]) for k in range(n_chains)]
     monitors = [Monitor(model.n_sites, model.n_states, edges, named) for _ in chains]
@@ -297,7 +308,7 @@ def _pairs_of(model: Field, pairs: str | ArrayLike | None) -> NDArray[np.intp] |
     if pairs is None:
         return None
     if not isinstance(pairs, str):
-        return check_edges(pairs, model.n_sites)
+        return check_edges(pairs, model.n_sites, "pairs")
     if pairs == "edges":
         return model.edges
     if pairs == "all":

@@ -49,7 +49,7 @@ class SamplingPosition:
         for number, chain in enumerate(self.chains):
             for kind, found in (("at", chain.arrays), ("counted", chain.counted)):
                 for name, values in found.items():
-                    arrays[f"{number}/{kind}/{name}"] = np.ascontiguousarray(values)
+                    arrays[f"{number}/{kind}/{name}"] = values
         header = {
             "kind": POSITION,
             "method": self.method,
