@@ -33,8 +33,9 @@ FEW = 100
 #: Seconds of a run whose cost is said before.
 LONG_SECONDS = 10.0
 
-#: Seconds for a site, and for each of its neighbours, in one sweep, about.
-SITE_SECONDS, NEIGHBOUR_SECONDS = 1.5e-8, 2e-9
+#: Seconds for a site, and for each of its neighbours, in one sweep: right within a factor of
+#: three on grids and on complete graphs.
+SECONDS = {"gibbs": (3e-8, 2e-9), "herded-gibbs": (5e-8, 3e-8), "swendsen-wang": (4e-8, 2e-8)}
 
 #: States whose energies the page shows, and models whose exact marginals it shows, at most.
 N_ENERGIES, EXACT_STATES = 20_000, 2**16
@@ -108,10 +109,9 @@ def _require_room(job: Job, given: GivenField) -> None:
         )
     sweeps = (job.burn_in + job.sweeps) * job.chains
     rounds = sweeps * len(job.tempering or (1.0,))
-    work = rounds * (
-        SITE_SECONDS * model.n_sites * max(1, model.n_states - 1)
-        + NEIGHBOUR_SECONDS * 2 * len(model.edges)
-    )
+    per_site, per_neighbour = SECONDS[job.method]
+    states = model.n_states - 1  # of two, one is enough
+    work = rounds * (per_site * model.n_sites * states + per_neighbour * 2 * len(model.edges))
     seconds = work / min(count_threads(job.threads), job.chains)
     if seconds > LONG_SECONDS and not job.quiet:
         typer.echo(
