@@ -226,3 +226,62 @@ def clusters_by_labels(n_sites, bonds):
         low, high = sorted((labels[i], labels[j]))
         labels = [low if label == high else label for label in labels]
     return labels
+
+
+def textbook_swendsen_wang(model, start, edge_noise, cluster_noise):
+    """Freeze edges whose ends suit each other, and give every cluster a new state.
+
+    ``edge_noise`` has a uniform number for each edge and sweep; ``cluster_noise`` has for each
+    site and sweep what the cluster needs whose lowest site it is: a uniform number to turn it
+    over, or a waiting time for each state of a Potts model. Give the state after each sweep and
+    the number of clusters in all.
+    """
+    is_potts = hasattr(model, "fields")
+    couplings, n_sites = dense(model.couplings), len(start)
+    edges = [(i, j) for i in range(n_sites) for j in range(i + 1, n_sites) if couplings[i, j]]
+    x, kept, n_clusters = list(start), [], 0
+    for uniforms, noise in zip(edge_noise, cluster_noise, strict=True):
+        bonds = []
+        for (i, j), u in zip(edges, uniforms, strict=True):
+            # what the present states of the two gain against the other way round
+            gain = couplings[i, j] * (1.0 if is_potts else _gap(model) ** 2 / 2)
+            suited = (x[i] == x[j]) == (gain > 0)
+            if suited and u < 1 - math.exp(-abs(gain)):
+                bonds.append((i, j))
+        labels = clusters_by_labels(n_sites, bonds)
+        for root in sorted(set(labels)):
+            sites = [site for site in range(n_sites) if labels[site] == root]
+            n_clusters += 1
+            if is_potts:
+                p = chances(
+                    [math.fsum(model.fields[i, a] for i in sites) for a in range(model.n_states)]
+                )
+                rings = [t / c if c else math.inf for t, c in zip(noise[root], p, strict=True)]
+                for i in sites:
+                    x[i] = rings.index(min(rings))
+            elif noise[root] < chance(turning_gain(model, x, sites)):
+                for i in sites:
+                    x[i] = sum(model.states) - x[i]
+        kept.append(list(x))
+    return np.array(kept), n_clusters
+
+
+def turning_gain(model, x, sites):
+    """Give what turning sites over together gains, their frozen bonds apart.
+
+    A product of spins x_i x_j is symmetric, so that turning changes the biases only; of 0/1
+    states a coupling also pulls at its ends, by W / 4 of the spins that stand for them.
+    """
+    couplings, gap = dense(model.couplings), _gap(model)
+    total = 0.0
+    for i in sites:
+        bias = model.biases[i]
+        if gap == 1:
+            bias = bias / 2 + math.fsum(couplings[i]) / 4
+        spin = 1 if x[i] == model.states[1] else -1
+        total -= 2 * spin * bias
+    return total
+
+
+def _gap(model):
+    return model.states[1] - model.states[0]

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
-from herder.samplers.gibbs import gibbs
-from tests.naive import textbook_gibbs, textbook_tempering
+from herder.samplers import gibbs
+from tests.naive import dense, textbook_gibbs, textbook_tempering
 from tests.samplers.plain import (
     COMPLETE_5,
     LOOP_5,
@@ -115,7 +115,7 @@ def test_both_alphabets_give_the_same_states():
 
 def test_float32_lists_and_explicit_zeros_are_taken():
     model = draw_pairwise(5, LOOP_5, 4)
-    single = model.couplings.astype(np.float32)
+    single = dense(model.couplings).astype(np.float32)
     double = PairwiseModel(single.astype(np.float64), model.biases, (-1, 1))
     wanted = gibbs(double, 100).samples
     np.testing.assert_array_equal(

@@ -11,8 +11,7 @@ from scipy import sparse
 from herder.core import NeuronSystem, herd
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
-from herder.samplers import herded
-from herder.samplers.herded import herded_gibbs
+from herder.samplers import herded, herded_gibbs
 from herder.samplers.run import Condition
 from tests.naive import dense, site_chances, textbook_herded_gibbs, textbook_herded_potts
 from tests.samplers.plain import (
