@@ -14,8 +14,10 @@ from herder.plots import (
     plot_couplings,
     plot_energies,
     plot_sampling,
+    plot_scan_report,
     plot_state,
 )
+from herder.samplers.diagnose import OrderReport, ScanReport
 
 COUPLINGS = np.array([[0.0, 1.0, -2.0], [1.0, 0.0, 0.0], [-2.0, 0.0, 0.0]])
 MODEL = PairwiseModel(COUPLINGS, [0.1, 0.2, 0.3])
@@ -209,7 +211,8 @@ def test_sampling_against_sites():
 
 def test_sampling_against_the_exact_marginals():
     table = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
-    exact = SimpleNamespace(marginals=table + 0.001)
+    exact: Any = SimpleNamespace(marginals=table + 0.001)
+    other: Any = SimpleNamespace(marginals=table[:, :2])
     figure = plot_sampling(run(table, 2), exact=exact)
     segments = bars(figure.axes[0])
     assert len(segments) == 3
@@ -218,4 +221,21 @@ def test_sampling_against_the_exact_marginals():
         assert np.allclose(drawn.mean(axis=1)[:, 1], table[:, k])
     figure.canvas.draw()
     with pytest.raises(ValueError, match=r"exact must have marginals of shape \(2, 3\)"):
-        plot_sampling(run(table, 2), exact=SimpleNamespace(marginals=table[:, :2]))
+        plot_sampling(run(table, 2), exact=other)
+
+
+def test_scan_report_has_a_line_for_each_order():
+    orders = (OrderReport("good", 1e-2, 1e-3, 5e-3, 0), OrderReport("bad", 4e-2, 3e-2, 6e-3, 1))
+    figure = plot_scan_report(ScanReport(orders, 1, 4, 1000, ()))
+    figure.canvas.draw()
+    ax: Any = figure.axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["bad", "good"]
+    drawn = {line.get_label(): line.get_xdata().tolist() for line in ax.lines}
+    assert drawn == {
+        "T = 1,000": [4e-2, 1e-2],
+        "T = 10,000": [3e-2, 1e-3],
+        "Gibbs, T = 10,000": [6e-3, 5e-3],
+    }
+    wrong: Any = orders
+    with pytest.raises(TypeError, match="report must be a ScanReport, got tuple"):
+        plot_scan_report(wrong)

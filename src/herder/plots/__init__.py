@@ -1,6 +1,6 @@
 """Pictures of results: each function takes a result and gives a matplotlib Figure."""
 
-from herder.plots.convergence import plot_convergence
+from herder.plots.convergence import plot_convergence, plot_scan_report
 from herder.plots.dynamics import plot_tipi
 from herder.plots.fields import plot_couplings, plot_energies, plot_sampling, plot_state
 from herder.plots.moments import (
@@ -31,6 +31,7 @@ __all__ = [
     "plot_picks",
     "plot_progressive",
     "plot_sampling",
+    "plot_scan_report",
     "plot_state",
     "plot_tipi",
     "plot_update",

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from herder.plots._style import GREY, line_style, new_figure
+from herder.plots._style import GREY, SERIES, line_style, new_figure
+from herder.samplers.diagnose import ScanReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_convergence"]
+__all__ = ["plot_convergence", "plot_scan_report"]
 
 
 def plot_convergence(
@@ -63,4 +64,36 @@ def plot_convergence(
     ax.set_xlabel("sweeps, T")
     ax.set_ylabel(ylabel)
     ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def plot_scan_report(report: ScanReport) -> "Figure":
+    """Draw what `herder.diagnose` found: the error of every scan order, beside that of Gibbs.
+
+    A dot is the total variation to the exact distribution, averaged over the pieces. An order
+    whose two dots lie close together has stopped falling.
+
+    Parameters
+    ----------
+    report : ScanReport
+        Of `herder.diagnose`.
+    """
+    if not isinstance(report, ScanReport):
+        raise TypeError(f"report must be a ScanReport, got {type(report).__name__}")
+    tried = report.orders[::-1]  # the best on top
+    height = np.arange(len(tried))
+    first = np.array([one.error for one in tried])
+    last = np.array([one.final_error for one in tried])
+    plain = np.array([one.gibbs_error for one in tried])
+    figure, ax = new_figure(width=6.0, height=1.2 + 0.45 * len(tried))
+    ax.hlines(height, last, first, color=SERIES[0], linewidth=1.2)
+    sweeps = report.n_sweeps
+    ax.plot(first, height, "o", color="white", markeredgecolor=SERIES[0], label=f"T = {sweeps:,}")
+    ax.plot(last, height, "o", color=SERIES[0], label=f"T = {10 * sweeps:,}")
+    ax.plot(plain, height, "s", color=SERIES[1], label=f"Gibbs, T = {10 * sweeps:,}")
+    ax.set_xscale("log")
+    ax.set_yticks(height, [one.order for one in tried])
+    ax.set_ylim(-0.6, len(tried) - 0.4)
+    ax.set_xlabel("total variation")
+    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

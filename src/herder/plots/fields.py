@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from herder._validation import check_fitted, positive_int
+from herder.models.exact import Exact
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.plots._style import GREY, INK, SERIES, STATES, line_style, new_figure
+from herder.samplers.sampling import Sampling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -180,7 +182,7 @@ def plot_energies(
     return figure
 
 
-def plot_sampling(sampling: Any, *, exact: Any = None) -> "Figure":
+def plot_sampling(sampling: Sampling, *, exact: Exact | None = None) -> "Figure":
     """Draw the marginals of a run with their errors, and whether its chains agree.
 
     Parameters
