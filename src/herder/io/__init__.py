@@ -11,7 +11,7 @@ from typing import Any
 
 from herder._store import load_arrays, save_arrays, whole_file
 from herder._store.files import PathLike
-from herder.io import _fields, _online
+from herder.io import _fields, _machines, _online
 
 __all__ = ["load", "read_model", "save"]
 
@@ -21,7 +21,7 @@ FORMAT = "herder model"
 FORMAT_VERSION = 1
 
 #: Each knows some classes, how to pack their models and how to restore them.
-FAMILIES = (_online, _fields)
+FAMILIES = (_online, _machines, _fields)
 
 
 def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -> None:
