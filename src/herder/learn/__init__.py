@@ -1,1 +1,7 @@
 """Learning of random fields from rows of states."""
+
+from herder.learn.boltzmann import BoltzmannMachine
+from herder.learn.fit import Fit, FitReport
+from herder.learn.rows import ConstantColumnWarning
+
+__all__ = ["BoltzmannMachine", "ConstantColumnWarning", "Fit", "FitReport"]

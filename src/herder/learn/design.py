@@ -108,7 +108,7 @@ class Design:
         """Turn couplings and biases of 0/1 states into parameters."""
         means = np.where(self.signs < 0, 1 - self.means, self.means)
         fields = biases + couplings @ means
-        return np.vstack([couplings * np.outer(self.signs, self.signs), fields * self.signs])
+        return np.vstack([couplings.T * np.outer(self.signs, self.signs), fields * self.signs])
 
     def leave(self, theta: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Turn parameters into couplings, not necessarily symmetric, and biases of 0/1 states.

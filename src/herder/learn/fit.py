@@ -1,11 +1,14 @@
-"""What every method that fits couplings and biases gives."""
+"""What every method that fits couplings and biases gives, and what to make of it."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fit"]
+__all__ = ["Fit", "FitReport"]
+
+#: Fewer rows than this for a free parameter, and the penalty decides more than the rows.
+FEW_ROWS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,3 +38,110 @@ class Fit:
     converged: bool
     gradient_norm: float
     objective: float
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How a machine was fitted, and what speaks against trusting it.
+
+    Parameters
+    ----------
+    method : str
+        How it was fitted.
+    n_rows : float
+        Rows, or the sum of their weights.
+    n_distinct : int or None
+        Different rows; None if they came in a stream.
+    n_parameters : int
+        Couplings and biases of the columns that vary.
+    n_couplings : int
+        Pairs whose coupling is not zero.
+    converged : bool
+        Whether the gradient fell below the tolerance.
+    n_iter : int
+        Iterations, epochs or batches.
+    gradient_norm : float
+        Of the end, relative to independent columns; NaN where there is none.
+    penalty : str
+        "l2", "l1" or "none".
+    alpha : float
+        Weight of the penalty.
+    constant : tuple of str
+        Columns with one value only.
+    runaway : str
+        Why couplings have no finite best value; empty if nothing says so.
+    held_out : float or None
+        Log pseudo-likelihood of a held-back row, if the penalty was chosen by such rows.
+    held_out_independent : float or None
+        The same if the columns were independent.
+    at_edge : bool
+        Whether the best penalty was the first or last that was tried.
+    """
+
+    method: str
+    n_rows: float
+    n_distinct: int | None
+    n_parameters: int
+    n_couplings: int
+    converged: bool
+    n_iter: int
+    gradient_norm: float
+    penalty: str
+    alpha: float
+    constant: tuple[str, ...] = ()
+    runaway: str = ""
+    held_out: float | None = None
+    held_out_independent: float | None = None
+    at_edge: bool = False
+
+    @property
+    def rows_per_parameter(self) -> float:
+        """Rows for each coupling and bias."""
+        return self.n_rows / self.n_parameters if self.n_parameters else float("inf")
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against the fit, and what to do about it."""
+        found = []
+        if not self.converged:
+            found.append("not converged: raise max_iter, or the penalty")
+        if self.runaway:
+            found.append(self.runaway)
+        if self.rows_per_parameter < FEW_ROWS and self.held_out is None:
+            found.append(
+                f"{self.rows_per_parameter:.2g} rows for each parameter: the penalty decides "
+                "much; choose it by rows held back, as alpha='cv' does for 'pl'"
+            )
+        if self.held_out is not None and self.held_out_independent is not None:
+            if self.held_out <= self.held_out_independent:
+                found.append("held-back rows are no likelier than with independent columns")
+            if self.at_edge:
+                found.append("the best penalty is at the end of those tried: give alphas beyond")
+        if self.constant:
+            found.append(
+                f"{len(self.constant)} constant columns, without couplings: "
+                f"{', '.join(self.constant[:5])}{', ...' if len(self.constant) > 5 else ''}"
+            )
+        return tuple(found)
+
+    def __str__(self) -> str:
+        """Give a summary of a few lines."""
+        ending = "converged" if self.converged else "stopped"
+        course = f"{ending} after {self.n_iter} iterations, gradient {self.gradient_norm:.1e}"
+        if np.isnan(self.gradient_norm):
+            course = f"{self.n_iter} {'steps' if self.n_distinct is None else 'epochs'}"
+        weight = "" if self.penalty == "none" else f", alpha {self.alpha:.3g}"
+        different = "" if self.n_distinct is None else f", {self.n_distinct} of them different"
+        lines = [
+            f"{self.method}: {course}",
+            f"{self.n_rows:.6g} rows{different}; {self.n_parameters} parameters, "
+            f"{self.rows_per_parameter:.3g} rows for each",
+            f"penalty: {self.penalty}{weight}; {self.n_couplings} couplings are not zero",
+        ]
+        if self.held_out is not None and self.held_out_independent is not None:
+            lines.append(
+                f"log pseudo-likelihood of a held-back row: {self.held_out:.4f} "
+                f"(independent columns: {self.held_out_independent:.4f})"
+            )
+        lines += [f"mind: {doubt}" for doubt in self.doubts]
+        return "\n".join(lines)

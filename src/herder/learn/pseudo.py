@@ -20,6 +20,7 @@ preconditioner of Newton steps, with D taken anew at each step. For `fit_nodes` 
 :math:`d_i C + 2 \alpha` without row and column i, which the eigenvectors of C invert.
 """
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -31,7 +32,15 @@ from herder.learn.lasso import minimise_l1
 from herder.learn.newton import minimise
 from herder.learn.rows import Sample, blocks
 
-__all__ = ["Nodewise", "Start", "Symmetric", "fit_nodes", "fit_pl", "log_pseudo_likelihood"]
+__all__ = [
+    "Nodewise",
+    "Start",
+    "Symmetric",
+    "fit_nodes",
+    "fit_pl",
+    "log_pseudo_likelihood",
+    "symmetrise",
+]
 
 #: Couplings and biases to start from.
 Start: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -238,14 +247,27 @@ def fit_nodes(
     return _fit(problem, alpha, penalty, start, max_iter, tol)
 
 
+def symmetrise(fit: Fit, sample: Sample) -> Fit:
+    """Average each coupling of `fit_nodes` with its mirror image.
+
+    Biases keep the field at the mean of the rows, which is the same for 0/1 and -1/+1 states.
+    """
+    couplings = (fit.couplings + fit.couplings.T) / 2
+    biases = fit.biases + (fit.couplings - couplings) @ sample.means
+    return replace(fit, couplings=couplings, biases=biases)
+
+
 def log_pseudo_likelihood(
     couplings: NDArray[np.float64], biases: NDArray[np.float64], rows: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """Give the log pseudo-likelihood of 0/1 rows, summed over sites."""
+    """Give the log pseudo-likelihood of 0/1 rows, summed over sites.
+
+    Line i of the couplings belongs to site i; they need not be symmetric.
+    """
     found = np.empty(len(rows))
     for part in blocks(rows):
         states = rows[part].astype(np.float64)
-        fields = states @ couplings + biases
+        fields = states @ couplings.T + biases
         # log p(x_i) is -log(1 + exp(-field)) for a site that is on, with the sign turned for off
         found[part] = -np.logaddexp(0.0, (1 - 2 * states) * fields).sum(axis=1)
     return found

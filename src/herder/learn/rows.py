@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from herder._validation import fit_rows, row_weights
 
-__all__ = ["ConstantColumnWarning", "Sample", "merge_rows", "read_codes", "warn_of_constants"]
+__all__ = [
+    "ConstantColumnWarning",
+    "Sample",
+    "check_alphabet",
+    "constant_bias",
+    "merge_rows",
+    "read_codes",
+    "warn_of_constants",
+]
 
 #: Both alphabets of a binary site, lower state first.
 ALPHABETS = ((0, 1), (-1, 1))
@@ -50,6 +58,15 @@ class Sample:
         found = np.zeros(self.rows.shape[1])
         for part in blocks(self.rows):
             found += self.weights[part] @ self.rows[part]
+        return found
+
+    @property
+    def pairs(self) -> NDArray[np.float64]:
+        """Share of rows where two columns are both at the upper state."""
+        found = np.zeros((self.rows.shape[1], self.rows.shape[1]))
+        for part in blocks(self.rows):
+            rows = self.rows[part].astype(np.float64)
+            found += rows.T @ (self.weights[part, None] * rows)
         return found
 
     def varying(self) -> NDArray[np.bool_]:
@@ -155,21 +172,16 @@ def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return key
 
 
-def warn_of_constants(
-    sample: Sample, constant: NDArray[np.intp], names: Sequence[str] | None
-) -> None:
+def warn_of_constants(names: Sequence[str], n_columns: int) -> None:
     """Say which columns never vary, and what was done about them."""
-    if not len(constant):
-        return
-    shown = [str(names[i]) if names is not None else str(i) for i in constant[:NAMED]]
-    more = f" and {len(constant) - NAMED} more" if len(constant) > NAMED else ""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     warnings.warn(
-        f"{len(constant)} of {sample.rows.shape[1]} columns have one value only "
-        f"({', '.join(shown)}{more}): no bias is too far out for them, and the penalty is on "
-        "couplings alone. They get no couplings, and the bias of half a row more of the other "
-        "value; leave them out if they mean nothing",
+        f"{len(names)} of {n_columns} columns have one value only "
+        f"({', '.join(names[:NAMED])}{more}). No bias is too far out for such a column, and the "
+        "penalty is on couplings alone: it gets no couplings, and a bias as if half a row more "
+        "were at each state. Leave it out if it means nothing",
         ConstantColumnWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
 
 

@@ -1,0 +1,62 @@
+"""Rows drawn from a fitted field."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import one_of, positive_int
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["draw_rows"]
+
+#: Sites up to which rows are drawn from the table of all states.
+EXACT_SITES = 16
+
+#: Chains, sweeps before the first row, and sweeps from one row of a chain to the next.
+N_CHAINS, BURN_IN, EVERY = 10, 1000, 10
+
+
+def draw_rows(
+    model: PairwiseModel,
+    n_samples: int,
+    *,
+    method: str = "auto",
+    random_state: int | np.random.Generator | None = 0,
+) -> NDArray[np.int8]:
+    """Draw rows in the model's own states; the parameters are those of `BoltzmannMachine.sample`.
+
+    Rows of Gibbs chains come in turn, so that neighbours are of different chains.
+    """
+    n_samples = positive_int(n_samples, "n_samples")
+    one_of(method, "method", ("auto", "exact", "gibbs", "herded-gibbs"))
+    if method == "exact" or (method == "auto" and model.n_sites <= EXACT_SITES):
+        return _draw(model, n_samples, np.random.default_rng(random_state))
+    if method == "herded-gibbs":
+        from herder.samplers.herded import herded_gibbs
+
+        return herded_gibbs(model, n_samples, burn_in=BURN_IN).samples
+    from herder.samplers.gibbs import gibbs
+
+    n_chains = min(N_CHAINS, n_samples)
+    chains = gibbs(
+        model,
+        EVERY * -(-n_samples // n_chains),
+        n_chains=n_chains,
+        burn_in=BURN_IN,
+        every=EVERY,
+        random_state=random_state,
+    ).chains
+    return chains.transpose(1, 0, 2).reshape(-1, model.n_sites)[:n_samples]
+
+
+def _draw(model: PairwiseModel, n_samples: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Draw states by their exact probabilities."""
+    table = model.exact(method="enumerate").probabilities
+    if table is None:
+        raise ValueError(
+            f"method must be 'gibbs' or 'herded-gibbs' for {model.n_sites} columns, got 'exact', "
+            "which draws from a table of all states"
+        )
+    sums = np.cumsum(table)
+    places = np.searchsorted(sums, rng.random(n_samples) * sums[-1], side="right")
+    bits = (places[:, None] >> np.arange(model.n_sites)) & 1
+    return np.where(bits, model.states[1], model.states[0]).astype(np.int8)

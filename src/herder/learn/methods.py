@@ -1,0 +1,306 @@
+"""One door to all ways of fitting: which method, which penalty, and constant columns apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder._validation import one_of, positive_int, positive_number
+from herder.learn.fit import Fit, FitReport
+from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
+from herder.learn.pseudo import Start, fit_nodes, fit_pl, symmetrise
+from herder.learn.rows import Sample, constant_bias, merge_rows
+
+__all__ = ["Folds", "Learnt", "Method", "find_runaway", "learn"]
+
+#: Names of the methods: symmetric and node-wise pseudo-likelihood, contrastive divergence, its
+#: persistent form, and likelihood.
+METHODS = ("pl", "pl-node", "cd", "pcd", "ml")
+
+#: Weight of 0/1 couplings for a unit weight of couplings in the rows' own states: those of -1/+1
+#: states are a quarter of those of 0/1 states.
+SCALES = {("l2", 0): 1.0, ("l2", -1): 1 / 16, ("l1", 0): 1.0, ("l1", -1): 1 / 4}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of fitting, with its options checked.
+
+    Parameters
+    ----------
+    name : str
+        One of METHODS.
+    penalty : str
+        "l2" or "l1".
+    alpha : float or None
+        Weight of the penalty; None if it is to be chosen.
+    scale : float
+        Weight of 0/1 couplings for a unit weight of couplings in the rows' own states.
+    max_iter, tol
+        When the optimiser of "pl", "pl-node" and "ml" stops.
+    descent : mapping
+        Options of "cd" and "pcd".
+    """
+
+    name: str
+    penalty: str
+    alpha: float | None
+    scale: float
+    max_iter: int
+    tol: float
+    descent: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, machine: Any, low: int) -> "Method":
+        """Check the parameters of an estimator; ``low`` is the lower state of its rows."""
+        name = one_of(machine.method, "method", METHODS)
+        penalty = one_of(machine.penalty, "penalty", ("l2", "l1", None)) or "l2"
+        if penalty == "l1" and name not in ("pl", "pl-node"):
+            raise ValueError(f"penalty must be 'l2' or None for method={name!r}, got 'l1'")
+        descent = {
+            "n_steps": positive_int(machine.n_steps, "n_steps"),
+            "learning_rate": positive_number(machine.learning_rate, "learning_rate"),
+            "n_epochs": positive_int(machine.n_epochs, "n_epochs"),
+            "batch_size": positive_int(machine.batch_size, "batch_size"),
+            "n_particles": positive_int(machine.n_particles, "n_particles"),
+            "random_state": machine.random_state,
+        }
+        return cls(
+            name,
+            penalty,
+            _check_alpha(machine, name),
+            SCALES[penalty, low],
+            positive_int(machine.max_iter, "max_iter"),
+            positive_number(machine.tol, "tol"),
+            descent,
+        )
+
+    def fit(
+        self,
+        sample: Sample,
+        *,
+        alpha: float | None = None,
+        start: Start | None = None,
+        tol: float | None = None,
+    ) -> Fit:
+        """Fit rows without constant columns; "pl-node" is not symmetric yet."""
+        alpha = float(self.alpha or 0.0) if alpha is None else alpha
+        weight, rows, shares = alpha * self.scale, sample.rows, sample.weights
+        stop: dict[str, Any] = {"max_iter": self.max_iter, "tol": tol or self.tol}
+        if self.name == "pl":
+            return fit_pl(sample, alpha=weight, penalty=self.penalty, start=start, **stop)
+        if self.name == "pl-node":
+            return fit_nodes(sample, alpha=weight, penalty=self.penalty, start=start, **stop)
+        if self.name == "ml":
+            from herder.learn.likelihood import fit_ml
+
+            if start is None:
+                near = fit_pl(sample, alpha=weight)
+                start = near.couplings, near.biases
+            return fit_ml(rows, shares, alpha=alpha, penalty_scale=self.scale, start=start, **stop)
+        from herder.learn.contrastive import fit_cd
+
+        return fit_cd(
+            rows,
+            shares,
+            persistent=self.name == "pcd",
+            alpha=alpha,
+            penalty_scale=self.scale,
+            start=start,
+            **self.descent,
+        )
+
+    def fit_symmetric(self, sample: Sample, **options: Any) -> Fit:
+        """Fit as `fit` does, with symmetric couplings."""
+        found = self.fit(sample, **options)
+        return symmetrise(found, sample) if self.name == "pl-node" else found
+
+
+def _check_alpha(machine: Any, name: str) -> float | None:
+    """Give the weight of the penalty, None if it is to be chosen."""
+    alpha = machine.alpha
+    if machine.penalty is None:
+        return 0.0
+    if not isinstance(alpha, str):
+        return 0.0 if alpha == 0 else positive_number(alpha, "alpha")
+    one_of(alpha, "alpha", ("cv",))
+    if name not in ("pl", "pl-node"):
+        raise ValueError(f"alpha must be a number for method={name!r}, got 'cv'")
+    return None
+
+
+@dataclass(frozen=True)
+class Folds:
+    """How the penalty is chosen.
+
+    Parameters
+    ----------
+    alphas : sequence of float, optional
+        The weights to try.
+    cv : int or splitter
+        The folds.
+    random_state : int, Generator or None
+        Draws the folds.
+    """
+
+    alphas: Sequence[float] | None
+    cv: Any
+    random_state: int | np.random.Generator | None
+
+    @classmethod
+    def of(cls, machine: Any) -> "Folds":
+        """Check the parameters of an estimator."""
+        alphas = machine.alphas
+        if alphas is not None:
+            alphas = [positive_number(alpha, "alphas") for alpha in alphas]
+            if not alphas:
+                raise ValueError("alphas must hold a number, got none")
+        return cls(alphas, machine.cv, machine.random_state)
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A fit to all columns.
+
+    Parameters
+    ----------
+    fit : Fit
+        Symmetric couplings and biases of 0/1 states.
+    nodes : Fit or None
+        The regressions of "pl-node" before they are averaged.
+    report : FitReport
+        What to make of it.
+    choice : PenaltyChoice or None
+        How the penalty was chosen, if it was.
+    sample : Sample
+        The rows.
+    """
+
+    fit: Fit
+    nodes: Fit | None
+    report: FitReport
+    choice: PenaltyChoice | None
+    sample: Sample
+
+
+def learn(
+    codes: NDArray[np.uint8],
+    sample_weight: object,
+    method: Method,
+    folds: Folds,
+    *,
+    start: Start | None = None,
+    names: Sequence[str],
+) -> Learnt:
+    """Fit rows that may have constant columns, with the penalty chosen if asked for.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n) of 0 and 1
+        The rows.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+    method : Method
+        How to fit them.
+    folds : Folds
+        How to choose the penalty, if the method has none.
+    start : (couplings, biases), optional
+        Where to start.
+    names : sequence of str
+        What to call the columns.
+    """
+    sample = merge_rows(codes, sample_weight)
+    varying = sample.varying()
+    choice = None
+    if method.alpha is None:
+        alphas = folds.alphas
+        if alphas is None:
+            alphas = default_alphas(sample, method.penalty, method.scale)
+        choice = choose_alpha(
+            codes,
+            sample_weight,
+            method.fit_symmetric,
+            alphas=alphas,
+            cv=folds.cv,
+            random_state=folds.random_state,
+        )
+        method = replace(method, alpha=choice.alpha)
+    if start is not None:
+        start = start[0][np.ix_(varying, varying)], start[1][varying]
+    inner = sample.columns(varying)
+    raw = method.fit(inner, start=start) if varying.any() else None
+    found = symmetrise(raw, inner) if method.name == "pl-node" and raw is not None else raw
+    whole = _spread(found, sample, varying)
+    nodes = _spread(raw, sample, varying) if method.name == "pl-node" else None
+    return Learnt(
+        whole, nodes, _report(method, whole, sample, varying, choice, names), choice, sample
+    )
+
+
+def _report(
+    method: Method,
+    fit: Fit,
+    sample: Sample,
+    varying: NDArray[np.bool_],
+    choice: PenaltyChoice | None,
+    names: Sequence[str],
+) -> FitReport:
+    n = int(varying.sum())
+    alpha = method.alpha or 0.0
+    return FitReport(
+        method=method.name,
+        n_rows=sample.total,
+        n_distinct=len(sample.rows),
+        n_parameters=n * (n + 1) // 2,
+        n_couplings=int(np.count_nonzero(np.triu(fit.couplings))),
+        converged=fit.converged,
+        n_iter=fit.n_iter,
+        gradient_norm=fit.gradient_norm,
+        penalty=method.penalty if alpha else "none",
+        alpha=alpha,
+        constant=tuple(names[i] for i in np.flatnonzero(~varying).tolist()),
+        runaway="" if alpha else find_runaway(sample, varying, names),
+        held_out=None if choice is None else float(choice.scores[choice.best].mean()),
+        held_out_independent=None if choice is None else float(choice.independent.mean()),
+        at_edge=choice is not None and choice.is_at_edge,
+    )
+
+
+def _spread(fit: Fit | None, sample: Sample, varying: NDArray[np.bool_]) -> Fit:
+    """Put the fit of the varying columns among all columns."""
+    n = len(varying)
+    couplings, biases = np.zeros((n, n)), constant_bias(sample)
+    if fit is None:
+        return Fit(couplings, biases, 0, True, 0.0, 0.0)
+    couplings[np.ix_(varying, varying)] = fit.couplings
+    biases[varying] = fit.biases
+    return replace(fit, couplings=couplings, biases=biases)
+
+
+def find_runaway(sample: Sample, varying: NDArray[np.bool_], names: Sequence[str]) -> str:
+    """Say which two columns never show one of their four joint states, if any do.
+
+    Without a penalty their coupling has no finite best value: the stronger it is, the likelier
+    are the rows.
+    """
+    both, means = sample.pairs, sample.means
+    least = sample.weights.min() / 2
+    tables = {
+        "1 and 1": np.triu(both < least, 1),
+        "1 and 0": means[:, None] - both < least,
+        "0 and 0": np.triu(1 - means[:, None] - means + both < least, 1),
+    }
+    n_empty, example = 0, ""
+    for text, empty in tables.items():
+        empty &= np.outer(varying, varying)
+        np.fill_diagonal(empty, False)
+        n_empty += int(empty.sum())
+        if empty.any() and not example:
+            i, j = np.argwhere(empty)[0].tolist()
+            example = f"columns {names[i]} and {names[j]} are never {text}"
+    if not n_empty:
+        return ""
+    more = f", and there are {n_empty - 1} more such cases" if n_empty > 1 else ""
+    return f"couplings without a finite best value: {example}{more}; give a penalty"
