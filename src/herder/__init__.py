@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from herder.online.river import for_river
     from herder.online.voted import VotedPerceptron
     from herder.samplers.clusters import swendsen_wang
+    from herder.samplers.diagnose import diagnose
     from herder.samplers.gibbs import gibbs
     from herder.samplers.herded import herded_gibbs
     from herder.samplers.sampling import Sampling
@@ -103,6 +104,7 @@ __all__ = [
     "count_bounds",
     "count_distribution",
     "count_estimate",
+    "diagnose",
     "estimate",
     "expectation_bounds",
     "for_river",
@@ -171,6 +173,7 @@ _HOME = {
     "count_bounds": "herder.fields.bounds",
     "count_distribution": "herder.metrics",
     "count_estimate": "herder.fields.uncertainty",
+    "diagnose": "herder.samplers.diagnose",
     "estimate": "herder.fields.uncertainty",
     "expectation_bounds": "herder.fields.bounds",
     "for_river": "herder.online.river",

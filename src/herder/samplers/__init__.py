@@ -1,6 +1,7 @@
 """Samplers of discrete models: Gibbs, herded Gibbs, Swendsen-Wang."""
 
 from herder.samplers.clusters import swendsen_wang
+from herder.samplers.diagnose import OrderReport, ScanReport, diagnose
 from herder.samplers.endless import stream
 from herder.samplers.gibbs import gibbs
 from herder.samplers.herded import herded_gibbs
@@ -9,9 +10,12 @@ from herder.samplers.run import RunOptions
 from herder.samplers.sampling import Sampling, SamplingPosition
 
 __all__ = [
+    "OrderReport",
     "RunOptions",
     "Sampling",
     "SamplingPosition",
+    "ScanReport",
+    "diagnose",
     "gibbs",
     "herded_gibbs",
     "scan_order",

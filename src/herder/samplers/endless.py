@@ -48,7 +48,7 @@ def stream(
     >>> from herder.samplers import stream
     >>> model = PairwiseModel([[0, 1], [1, 0]], states=(0, 1))
     >>> [state.tolist() for state in islice(stream(model, "herded-gibbs"), 3)]
-    [[0, 0], [1, 1], [1, 0]]
+    [[0, 1], [1, 0], [1, 1]]
     """
     one_of(method, "method", METHODS)
     condition = Condition(model, evidence)

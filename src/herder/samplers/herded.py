@@ -1,4 +1,4 @@
-r"""Herded Gibbs: Gibbs sampling with a herd in place of the coin [bornn2013]_, [chen2013]_.
+r"""Herded Gibbs: Gibbs sampling with a herd in place of the coin [bornn2013]_, [chen2014]_.
 
 Each site i has a weight vector for every state c of its neighbours that has come up. A visit
 takes the weights of the present neighbourhood and makes one step of herding,
@@ -14,11 +14,12 @@ all other graphs nothing is promised: neighbourhoods are counted, joint states a
 error may stop at a floor that depends on the scan order (figure 4.6). See `diagnose`.
 
 Weights and probabilities are whole multiples of :math:`2^{-52}`, so that nothing is ever rounded
-once a probability is known, and ties do not depend on rounding: the lowest state wins. Weights
-start at p - 1/q, in the middle of the invariant interval, or spread over it by a hash of the
-neighbourhood: p - u with u even in [0, 1). A neighbourhood that comes up once then draws its
-state with probability p; in the middle it would always take the most probable one, and a model
-with so many neighbours that none comes back would be maximised instead of sampled.
+once a probability is known, and ties do not depend on rounding: the lowest state wins. First
+weights are spread over the invariant interval by a hash of site and neighbourhood: p - u with u
+even in [0, 1), which is fixed, not random. They may all be in its middle too, p - 1/q, as in most
+papers; but then the sites of a uniform grid move in step, and the error stays at 0.7 where spread
+weights converge, and a neighbourhood that comes up only once takes its most probable state, so
+that a model with many neighbours is maximised instead of sampled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,14 +40,11 @@ from herder.samplers.sampling import Sampling
 
 __all__ = ["herded_chains", "herded_gibbs"]
 
-INITIAL = ("auto", "centre", "spread")
+INITIAL = ("spread", "centre")
 
 #: Neighbours up to which weights are kept in a table, and its entries at most.
 TABLE_WIDTH = 10
 TABLE_SIZE = 2**22
-
-#: Neighbourhoods of a site up to which all of them come up often enough to start in the middle.
-FEW = 2**10
 
 #: First slots of the table of contexts; a power of two.
 SLOTS = 2**12
@@ -60,7 +58,7 @@ def herded_gibbs(
     n_sweeps: int,
     *,
     order: str | ArrayLike = "sequential",
-    initial: str = "auto",
+    initial: str = "spread",
     max_contexts: int = 2**25,
     evidence: Mapping[Any, Any] | None = None,
     **run: Unpack[RunOptions],
@@ -78,9 +76,8 @@ def herded_gibbs(
         Sweeps of each chain, after the burn-in. Each gives a state.
     order : {"sequential", "reversed", "checkerboard"} or array-like of int
         Order of the sites within a sweep.
-    initial : {"auto", "centre", "spread"}
-        First weights: in the middle of their interval, or spread over it. "auto" is the middle
-        for the first chain if a site has at most 1,024 neighbourhoods, and spread otherwise.
+    initial : {"spread", "centre"}
+        First weights: spread over their interval, by a fixed hash, or all in its middle.
     max_contexts : int
         Pairs of a site and its neighbourhood that are kept at most, about 32 bytes each for
         binary sites. A run that meets more of them ends with an error.
@@ -115,7 +112,7 @@ def herded_chains(
     condition: Condition,
     *,
     order: str | ArrayLike = "sequential",
-    initial: str = "auto",
+    initial: str = "spread",
     max_contexts: int = 2**25,
 ) -> MakeChain:
     """Give the maker of chains."""
@@ -124,10 +121,9 @@ def herded_chains(
     one_of(initial, "initial", INITIAL)
     limit = positive_int(max_contexts, "max_contexts")
     width = int(np.diff(model.adjacency.indptr).max(initial=0))
-    few = model.n_states**width <= FEW
+    spread = initial == "spread"
 
     def make(field: Field, number: int, start: NDArray[np.uint8] | None) -> Any:
-        spread = initial == "spread" or (initial == "auto" and (number > 0 or not few))
         small = width <= TABLE_WIDTH and field.n_sites << max(4, width) <= TABLE_SIZE
         if isinstance(field, PairwiseModel) and small:
             return TableHerd(field, path, number, start, spread=spread)

@@ -34,6 +34,9 @@ __all__ = [
 #: Numbers that a block of sweeps holds: it should stay in the cache of a core.
 BLOCK = 2**16
 
+#: Parts of a long run, after each of which progress is told: about this many.
+UNITS = 1000
+
 
 class Chain(Protocol):
     """One chain of a sampler, on the free sites."""
@@ -208,7 +211,10 @@ def run_chains(
 
     def work(lane: int, unit: tuple[int, int]) -> None:
         """Run one chain over sweeps, counted from the beginning of the burn-in."""
-        begin, end = unit
+        for begin in range(*unit, size):
+            run_block(lane, begin, min(begin + size, unit[1]))
+
+    def run_block(lane: int, begin: int, end: int) -> None:
         codes = np.empty((end - begin, condition.field.n_sites), np.uint8)
         chains[lane].advance(codes)
         counted = condition.whole(codes[max(0, burn_in - begin) :])
@@ -225,7 +231,8 @@ def run_chains(
 
     size = max(1, min(4096, BLOCK // condition.field.n_sites))
     total = burn_in + n_sweeps
-    units = [(begin, min(begin + size, total)) for begin in range(0, total, size)]
+    stride = size * max(1, total // (size * UNITS))
+    units = [(begin, min(begin + stride, total)) for begin in range(0, total, stride)]
     run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note=method)
     return _summarise(method, condition, chains, monitors, np.concatenate(kept), origin)
 
