@@ -192,6 +192,16 @@ def test_samples_of_many_states_with_high_sites(monkeypatch):
     assert (np.abs(frequencies(model, rows) - p) < allowed).all()
 
 
+def test_low_sites_are_drawn_anew_for_each_state_of_the_high_ones(monkeypatch):
+    monkeypatch.setattr(enumeration, "LOW_CELLS", 2)
+    model = PairwiseModel(np.zeros((2, 2)))  # two fair coins, site 0 is low
+    rows = exact_samples(model, 20_000, method="enumerate", random_state=6)
+    one, two = (rows[rows[:, 1] == value, 0] for value in (0, 1))
+    n_pairs = min(len(one), len(two))
+    equal = np.mean(one[:n_pairs] == two[:n_pairs])
+    assert abs(equal - 0.5) < 5 * 0.5 / math.sqrt(n_pairs)
+
+
 def test_the_number_of_samples_is_checked():
     with pytest.raises(ValueError, match="n_samples must be a positive integer, got 0"):
         exact_samples(MODELS["one site"], 0)

@@ -221,6 +221,14 @@ def test_plans_stay_narrow_on_trees_and_strips():
     assert max(len(step.frontier) for step in plan.steps) <= 5
 
 
+def test_plans_find_the_width_of_a_grid_with_shuffled_sites():
+    grid = PairwiseModel.grid((6, 40))
+    shuffled = np.random.default_rng(1).permutation(240)[grid.edges]
+    plan = plan_sum(240, np.sort(shuffled, axis=1), 2)
+    assert plan is not None
+    assert max(len(step.frontier) for step in plan.steps) == 7  # six sites and the new one
+
+
 def test_plans_that_need_too_large_a_table_are_none():
     full = np.column_stack(np.triu_indices(8, 1))
     assert plan_sum(8, full, 2, max_cells=2**8) is not None

@@ -23,7 +23,7 @@ from herder.models.factors import Factors
 
 __all__ = ["MAX_LISTED", "MAX_STATES", "Enumeration", "draw", "enumerate_states"]
 
-#: More states are not enumerated: 2^25 take a second.
+#: More states are not enumerated: 2^25 take one or two seconds.
 MAX_STATES = 2**25
 
 #: Up to so many states the probability of each is kept.

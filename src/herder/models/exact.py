@@ -108,7 +108,7 @@ def exact_samples(
     n_samples: SupportsIndex,
     *,
     method: str = "auto",
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
 ) -> NDArray[np.int8]:
     """Draw independent states from the distribution itself, without a chain.
 
@@ -120,7 +120,7 @@ def exact_samples(
         How many states.
     method : {"auto", "enumerate", "transfer"}
         As in `exact_field`.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default 0
         Where the random numbers come from.
 
     Returns
