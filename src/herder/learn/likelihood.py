@@ -29,7 +29,16 @@ from numpy.typing import NDArray
 
 from herder.learn.fit import Fit
 
-__all__ = ["MAX_SITES", "FieldMoments", "field_moments", "fit_ml", "log_odds", "row_moments"]
+__all__ = [
+    "MAX_SITES",
+    "FieldMoments",
+    "all_states",
+    "field_moments",
+    "fit_ml",
+    "log_odds",
+    "row_moments",
+    "state_scores",
+]
 
 #: 2^25 states take about a second for one gradient.
 MAX_SITES = 25
@@ -88,9 +97,9 @@ def field_moments(couplings: NDArray[np.float64], biases: NDArray[np.float64]) -
     """
     n = len(biases)
     n_low = n // 2
-    low, high = _states(n_low), _states(n - n_low)
-    score_low = _scores(low, couplings[:n_low, :n_low], biases[:n_low])
-    score_high = _scores(high, couplings[n_low:, n_low:], biases[n_low:])
+    low, high = all_states(n_low), all_states(n - n_low)
+    score_low = state_scores(low, couplings[:n_low, :n_low], biases[:n_low])
+    score_high = state_scores(high, couplings[n_low:, n_low:], biases[n_low:])
     pull = couplings[n_low:, :n_low] @ low.T
     ones_low, ones_high = low.sum(axis=1).astype(np.intp), high.sum(axis=1).astype(np.intp)
     top = -np.inf
@@ -251,14 +260,15 @@ def _fit(
     return Fit(couplings, biases, n_iter, size <= goal, relative, value)
 
 
-def _states(n: int) -> NDArray[np.float64]:
+def all_states(n: int) -> NDArray[np.float64]:
     """All 0/1 states of n sites, site 0 changing fastest."""
     return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
 
 
-def _scores(
+def state_scores(
     states: NDArray[np.float64], couplings: NDArray[np.float64], biases: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """Minus the energies of rows of 0/1 states."""
     return np.einsum("ni,ni->n", states @ (couplings / 2), states) + states @ biases
 
 

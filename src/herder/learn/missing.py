@@ -1,0 +1,271 @@
+r"""Entries that are not known, from a fitted field and the entries that are.
+
+Given the known sites K of a row, the unknown ones U have the field
+
+.. math:: P(x_U \mid x_K) \propto \exp\Bigl( \tfrac12 x_U^T W_{UU} x_U
+          + (b_U + W_{UK} x_K)^T x_U \Bigr),
+
+over 0/1 states. It falls into parts that no coupling connects. A part of one site is a logistic
+function, a part of few sites is summed over all its states, and a larger one is sampled: there the
+probabilities are averages of :math:`P(x_i = 1 \mid \text{all others})` over the states of a chain.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from herder._validation import non_negative_int, positive_int
+from herder.learn.likelihood import all_states, state_scores
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["conditional_probabilities", "impute"]
+
+#: Tables of more than 2^20 states are not made for a single row.
+MOST_EXACT = 20
+
+#: Cells of a table of rows by states that are in memory at once.
+BLOCK = 2**20
+
+#: A chain begins with this share of its sweeps that are not counted.
+BURN_IN = 0.1
+
+
+def conditional_probabilities(
+    model: PairwiseModel,
+    X: ArrayLike,
+    *,
+    max_exact: int = 16,
+    n_sweeps: int = 5000,
+    random_state: int | np.random.Generator | None = 0,
+) -> NDArray[np.float64]:
+    """Give the probability of the upper state of every entry, given the known ones of its row.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        The field.
+    X : array-like of shape (n_rows, n_sites)
+        States of the model, NaN where they are not known.
+    max_exact : int, default 16
+        Most unknown sites, connected by couplings, whose states are all summed over; at most
+        ``MOST_EXACT``.
+    n_sweeps : int, default 5000
+        Sweeps over more of them than that.
+    random_state : int, Generator or None, default 0
+        Draws the sweeps.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_sites)
+        Known entries have probability 0 or 1.
+
+    Examples
+    --------
+    >>> model = PairwiseModel([[0.0, np.log(4)], [np.log(4), 0.0]], [0.0, -np.log(2)])
+    >>> conditional_probabilities(model, [[1, np.nan], [0, np.nan]]).round(6)
+    array([[1.      , 0.666667],
+           [0.      , 0.333333]])
+    """
+    task = _Unknown(model, X, max_exact, n_sweeps, random_state)
+    return task.fill(_Means())
+
+
+def impute(
+    model: PairwiseModel,
+    X: ArrayLike,
+    *,
+    draw: bool = False,
+    max_exact: int = 16,
+    n_sweeps: int = 5000,
+    random_state: int | np.random.Generator | None = 0,
+) -> NDArray[np.float64]:
+    """Fill the entries that are not known.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        The field.
+    X : array-like of shape (n_rows, n_sites)
+        States of the model, NaN where they are not known.
+    draw : bool, default False
+        Whether to draw the unknown entries of a row together, from their distribution given the
+        known ones. Otherwise each gets its more probable state, the lower one at even odds; a
+        table filled so is less varied than rows are.
+    max_exact, n_sweeps, random_state
+        As in `conditional_probabilities`; with ``draw`` the last of the sweeps is taken.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n_rows, n_sites)
+        States of the model.
+
+    Examples
+    --------
+    >>> model = PairwiseModel([[0.0, 1.0], [1.0, 0.0]], states=(-1, 1))
+    >>> impute(model, [[1, np.nan], [np.nan, -1]])
+    array([[ 1.,  1.],
+           [-1., -1.]])
+    """
+    task = _Unknown(model, X, max_exact, n_sweeps, random_state)
+    upper = task.fill(_Draws(task.rng)) if draw else task.fill(_Means()) > 0.5
+    low, high = model.states
+    return np.where(upper, float(high), float(low))
+
+
+class _Means:
+    """Probabilities of unknown entries."""
+
+    def alone(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """From the probabilities of sites by themselves."""
+        return chances
+
+    def among(
+        self, chances: NDArray[np.float64], states: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """From the probabilities (n_rows, n_states) of all states of some sites."""
+        return chances @ states
+
+    def sampled(
+        self, model: PairwiseModel, n_sweeps: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """From a chain."""
+        from herder.samplers.gibbs import gibbs
+
+        run = gibbs(
+            model,
+            n_sweeps,
+            burn_in=int(BURN_IN * n_sweeps),
+            every=0,
+            functions={"upper": model.conditional},
+            n_jobs=1,
+            random_state=rng,
+        )
+        return run.averages["upper"]
+
+
+class _Draws:
+    """Values of unknown entries."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def alone(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """From the probabilities of sites by themselves."""
+        return (self.rng.random(chances.shape) < chances).astype(np.float64)
+
+    def among(
+        self, chances: NDArray[np.float64], states: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """From the probabilities (n_rows, n_states) of all states of some sites."""
+        reached = np.cumsum(chances, axis=1)
+        level = self.rng.random(len(chances)) * reached[:, -1]
+        chosen = (reached <= level[:, None]).sum(axis=1)
+        return states[np.minimum(chosen, len(states) - 1)]
+
+    def sampled(
+        self, model: PairwiseModel, n_sweeps: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """From a chain."""
+        from herder.samplers.gibbs import gibbs
+
+        run = gibbs(model, n_sweeps, every=n_sweeps, n_jobs=1, random_state=rng)
+        return run.samples[-1].astype(np.float64)
+
+
+class _Unknown:
+    """Rows with unknown entries under a field, both over 0/1."""
+
+    def __init__(
+        self,
+        model: PairwiseModel,
+        X: ArrayLike,
+        max_exact: int,
+        n_sweeps: int,
+        random_state: int | np.random.Generator | None,
+    ) -> None:
+        if not isinstance(model, PairwiseModel):
+            raise TypeError(f"model must be a PairwiseModel, got {type(model).__name__}")
+        self.max_exact = non_negative_int(max_exact, "max_exact")
+        if self.max_exact > MOST_EXACT:
+            raise ValueError(f"max_exact must be at most {MOST_EXACT}, got {max_exact}")
+        self.n_sweeps = positive_int(n_sweeps, "n_sweeps")
+        self.rng = np.random.default_rng(random_state)
+        self.known, self.unknown = _read_rows(model, X)
+        bits = model.to_states((0, 1))
+        self.couplings: Any = bits.couplings
+        self.biases = bits.biases
+
+    def fill(self, kind: _Means | _Draws) -> NDArray[np.float64]:
+        """Give a copy of the rows where unknown entries are what ``kind`` makes of them."""
+        filled = self.known.copy()
+        linked: Any = self.couplings != 0
+        beside = (linked.astype(np.float64) @ self.unknown.T.astype(np.float64)).T > 0
+        alone = self.unknown & ~beside
+        # unknown sites are 0 in the known rows, so that they pull at nothing
+        fields = (self.couplings @ self.known.T).T + self.biases
+        filled[alone] = kind.alone(expit(fields[alone]))
+        rest = self.unknown & beside
+        some = np.flatnonzero(rest.any(axis=1))
+        if not len(some):
+            return filled
+        patterns, which = np.unique(rest[some], axis=0, return_inverse=True)
+        which = which.ravel()  # a column in NumPy 2.0
+        ends = np.cumsum(np.bincount(which))[:-1]
+        groups = np.split(some[np.argsort(which, kind="stable")], ends)
+        for pattern, group in zip(patterns, groups, strict=True):
+            for part in self._parts(np.flatnonzero(pattern)):
+                at = np.ix_(group, part)
+                filled[at] = self._fill_part(kind, part, fields[at])
+        return filled
+
+    def _parts(self, sites: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Split sites into sets that no coupling connects."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        among = csr_array(self.couplings[sites][:, sites])
+        n_parts, label = connected_components(among, directed=False)
+        return [sites[label == k] for k in range(n_parts)]
+
+    def _fill_part(
+        self, kind: _Means | _Draws, part: NDArray[np.intp], fields: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Fill connected unknown sites in rows (n_rows, n_sites) of their fields."""
+        among = self.couplings[part][:, part]
+        couplings = among if isinstance(among, np.ndarray) else among.toarray()
+        filled = np.empty_like(fields)
+        if len(part) > self.max_exact:
+            for row, field in enumerate(fields):
+                model = PairwiseModel(couplings, field)
+                filled[row] = kind.sampled(model, self.n_sweeps, self.rng)
+            return filled
+        states = all_states(len(part))
+        scores = state_scores(states, couplings, np.zeros(len(part)))
+        size = max(1, BLOCK // len(states))
+        for start in range(0, len(fields), size):
+            cells = fields[start : start + size] @ states.T + scores
+            cells -= cells.max(axis=1, keepdims=True)
+            np.exp(cells, out=cells)
+            cells /= cells.sum(axis=1, keepdims=True)
+            filled[start : start + size] = kind.among(cells, states)
+        return filled
+
+
+def _read_rows(
+    model: PairwiseModel, X: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Give rows over 0/1, 0 where they are not known, and where that is."""
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("X must be numbers, NaN where they are not known") from None
+    if rows.ndim != 2 or rows.shape[1] != model.n_sites:
+        raise ValueError(f"X must have {model.n_sites} sites in each row, got shape {rows.shape}")
+    low, high = model.states
+    unknown = np.isnan(rows)
+    wrong = ~unknown & (rows != low) & (rows != high)
+    if wrong.any():
+        raise ValueError(f"X must be {low}, {high} or NaN, got {rows[wrong][0]:g}")
+    return (rows == high).astype(np.float64), unknown
