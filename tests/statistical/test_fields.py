@@ -180,15 +180,15 @@ def test_pairs_of_a_potts_grid(sampler, coupling):
     check_by_chains(run, lambda model, rows: pairs_of(model, edges, rows), model, truth)
 
 
-@pytest.mark.parametrize("name", ["complete +-1", "sparse loop 0/1", "two parts", "potts loop"])
+@pytest.mark.parametrize("name", ["complete +-1", "sparse loop 0/1", "potts loop"])
 @pytest.mark.parametrize(
     ("sampler", "options"),
     [(gibbs, {}), (gibbs, {"temperatures": (1.0, 2.0)}), (swendsen_wang, {})],
     ids=["gibbs", "tempered", "clusters"],
 )
 def test_last_states_of_many_chains_pass_a_chi_square_test(name, sampler, options):
-    """One state from each of 3,000 chains: independent draws, whatever a chain remembers."""
-    model, n_chains = FRIENDLY[name], 3000
+    """One state from each of 1,500 chains: independent draws, whatever a chain remembers."""
+    model, n_chains = FRIENDLY[name], 1500
     run = sampler(model, 1, n_chains=n_chains, burn_in=40, random_state=10, **options)
     expected = n_chains * distribution(model)
     counts = n_chains * frequencies(model, run.samples)
@@ -199,7 +199,7 @@ def test_last_states_of_many_chains_pass_a_chi_square_test(name, sampler, option
     counts = np.append(counts[common], counts[rare].sum())
     expected = np.append(expected[common], expected[rare].sum())
     assert len(expected) >= 15
-    assert chisquare(counts, expected).pvalue > 1e-4  # twelve tests: 0.1 % to fail by chance
+    assert chisquare(counts, expected).pvalue > 1e-4  # nine tests: 0.1 % to fail by chance
 
 
 @pytest.mark.slow
