@@ -107,6 +107,12 @@ def test_states_of_a_potts_model_keep_their_colours():
     assert matrix_of(plot_state(3, [5, 7, 9])).tolist() == [[0, 1, 2]]
 
 
+def test_states_in_colours_of_ones_own():
+    image: Any = plot_state(3, [0, 1, 2], colours=["white", "black", "red"]).axes[0].images[0]
+    drawn = image.to_rgba(image.get_array())[0, :, :3]
+    assert drawn.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("shape", "x", "options", "message"),
     [
@@ -116,6 +122,7 @@ def test_states_of_a_potts_model_keep_their_colours():
         (MODEL, [0, 1, 0], {}, "3 sites make no square"),
         (PairwiseModel.grid((2, 2)), [0, 1, 0, 1], {}, "x must hold the states"),
         ((1, 2), [0, 1], {"titles": ["a", "b"]}, "titles must name 1 states, got 2"),
+        ((1, 2), [0, 1], {"colours": ["red"]}, "colours must be 2, one for each value, got 1"),
     ],
 )
 def test_states_refuse_what_they_cannot_draw(shape, x, options, message):
@@ -225,7 +232,11 @@ def test_sampling_against_the_exact_marginals():
 
 
 def test_scan_report_has_a_line_for_each_order():
-    orders = (OrderReport("good", 1e-2, 1e-3, 5e-3, 0), OrderReport("bad", 4e-2, 3e-2, 6e-3, 1))
+    errors = {"good": (1e-2, 1e-3, 5e-3), "bad": (4e-2, 3e-2, 6e-3)}
+    orders = tuple(
+        OrderReport(name, *three, joint=0.1, gibbs_joint=0.1, stalled=0)
+        for name, three in errors.items()
+    )
     figure = plot_scan_report(ScanReport(orders, 1, 4, 1000, ()))
     figure.canvas.draw()
     ax: Any = figure.axes[0]

@@ -70,8 +70,8 @@ def plot_convergence(
 def plot_scan_report(report: ScanReport) -> "Figure":
     """Draw what `herder.diagnose` found: the error of every scan order, beside that of Gibbs.
 
-    A dot is the total variation to the exact distribution, averaged over the pieces. An order
-    whose two dots lie close together has stopped falling.
+    A dot is the error of the marginals, averaged over the pieces. An order whose two dots lie
+    close together has stopped falling.
 
     Parameters
     ----------
@@ -94,6 +94,6 @@ def plot_scan_report(report: ScanReport) -> "Figure":
     ax.set_xscale("log")
     ax.set_yticks(height, [one.order for one in tried])
     ax.set_ylim(-0.6, len(tried) - 0.4)
-    ax.set_xlabel("total variation")
+    ax.set_xlabel("error of the marginals")
     ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

@@ -103,6 +103,7 @@ def plot_state(
     x: ArrayLike,
     *,
     titles: Sequence[str] | None = None,
+    colours: Sequence[str] | None = None,
 ) -> "Figure":
     """Draw states as pictures, one pixel for each site.
 
@@ -115,6 +116,8 @@ def plot_state(
         One state or several, which are drawn side by side.
     titles : sequence of str, optional
         One for each state.
+    colours : sequence of str, optional
+        One for each value that a site can have, the lowest first.
     """
     height, width = _shape_of(shape)
     states = np.atleast_2d(np.asarray(x))
@@ -125,11 +128,12 @@ def plot_state(
     if titles is not None and len(titles) != len(states):
         raise ValueError(f"titles must name {len(states)} states, got {len(titles)}")
     values = _alphabet(shape, states)
+    palette = _palette(len(values), colours)
     tall = min(max(height / width, 0.3), 3.0)
     figure, axes = new_figure(len(states), width=2.4, height=2.4 * tall + 0.3)
     for place, ax in enumerate(np.atleast_1d(np.asarray(axes, dtype=object))):
         codes = np.searchsorted(values, states[place]).reshape(height, width)
-        ax.imshow(codes, interpolation="nearest", **_palette(len(values)))
+        ax.imshow(codes, interpolation="nearest", **palette)
         ax.grid(visible=False)
         ax.set_xticks([])
         ax.set_yticks([])
@@ -266,12 +270,15 @@ def _diverging() -> Any:
     return LinearSegmentedColormap.from_list("couplings", DIVERGING)
 
 
-def _palette(n_values: int) -> dict[str, Any]:
+def _palette(n_values: int, colours: Sequence[str] | None) -> dict[str, Any]:
     """Give the arguments of imshow that draw codes 0, 1, ... each in its own colour."""
     from matplotlib.colors import ListedColormap
 
-    colours = BINARY if n_values <= 2 else [STATES[k % len(STATES)] for k in range(n_values)]
-    return {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(colours) - 0.5}
+    if colours is None:
+        colours = BINARY if n_values <= 2 else [STATES[k % len(STATES)] for k in range(n_values)]
+    elif len(colours) != n_values:
+        raise ValueError(f"colours must be {n_values}, one for each value, got {len(colours)}")
+    return {"cmap": ListedColormap(list(colours)), "vmin": -0.5, "vmax": len(colours) - 0.5}
 
 
 def _name_sites(ax: Any, names: tuple[str, ...] | None) -> None:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["PARTS", "Part", "Row", "demo"]
 
 #: Modules with a function ``part(page) -> list[Row]``, which adds its sections to the page.
-PARTS = ("herder.cli.demo.thin", "herder.cli.demo.moments", "herder.cli.demo.noise")
+PARTS = (
+    "herder.cli.demo.thin",
+    "herder.cli.demo.moments",
+    "herder.cli.demo.noise",
+    "herder.cli.demo.fields",
+)
 
 
 @dataclass(frozen=True)
