@@ -8,8 +8,6 @@ clusters of equal spins at once, which is what it takes at the critical temperat
 clusters are of all sizes.
 """
 
-from functools import partial
-
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import ellipk
@@ -27,13 +25,9 @@ magnets = {
 
 # %%
 # Ten thousand sweeps each, of which every fourth state is kept. All spins begin down, and the
-# first thousand sweeps are left out. In a magnet all couplings are equal; so the weights of the
-# herd begin spread out, or spins with equal neighbours would move in step.
+# first thousand sweeps are left out.
 
-samplers = {
-    "herded Gibbs": partial(herded_gibbs, initial="spread"),
-    "Swendsen-Wang": swendsen_wang,
-}
+samplers = {"herded Gibbs": herded_gibbs, "Swendsen-Wang": swendsen_wang}
 down = -np.ones(side**2)
 runs = {
     (name, word): sampler(magnet, n_sweeps, burn_in=1000, every=every, start=down)
