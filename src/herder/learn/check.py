@@ -1,0 +1,334 @@
+r"""Whether a fitted field has the statistics of rows: means, pairs, and the number of ones.
+
+A penalty, an approximation or chains that do not mix can leave a field whose samples do not look
+like the rows. So we compare probabilities: of a one in each column, of two ones in each pair of
+columns, and of k ones in a row. A probability p of the rows and q of the field differ by
+
+.. math:: z = \frac{p - q}{\sqrt{v / N + s^2}}, \qquad
+          v = \max_{r \in \{p, q\}} \tilde r (1 - \tilde r), \quad
+          \tilde r = \frac{N r + 1/2}{N + 1},
+
+standard errors, where s is the Monte Carlo error of q by batch means, at least that of independent
+samples, and zero when q is a sum over all states. Half an observation is added because rare events
+are not normal. The largest of M
+differences is within sampling error when it is below the quantile that normal ones pass with
+probability 1 %. Rows that the field was fitted to agree with it better than others do.
+
+With very many rows every difference shows. So each also has a size that does not depend on how
+many there are: a mean relative to the standard deviation of its column, a pair as a correlation,
+the number of ones as a total variation. What is small enough is good enough.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from herder._validation import positive_int
+from herder.learn.likelihood import field_moments, row_moments
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["Comparison", "FitCheck", "check_fit"]
+
+#: Fields of up to this many sites are summed over, which takes some tenths of a second.
+EXACT_SITES = 20
+
+#: Chances that the largest difference of a perfect field is called too large.
+ALARM = 0.01
+
+#: Differences of this size do not matter: two hundredths of a standard deviation, of a
+#: correlation, of all rows.
+NEGLIGIBLE = 0.02
+
+#: Chains, sweeps before the first sample, sweeps from one sample of a chain to the next, and
+#: batches of each chain for the Monte Carlo errors.
+N_CHAINS, BURN_IN, EVERY, BATCHES = 10, 1000, 5, 5
+
+#: Chains do not agree above this; the usual limit.
+LARGEST_R_HAT = 1.1
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Probabilities of the rows beside those of the field.
+
+    Parameters
+    ----------
+    what : str
+        Such as ``"means"``.
+    labels : ndarray of shape (m, 1) or (m, 2)
+        Columns, pairs of columns, or numbers of ones.
+    rows, model : ndarray of shape (m,)
+        The probabilities.
+    z : ndarray of shape (m,)
+        Their difference in standard errors.
+    size : float
+        The largest difference, or for the numbers of ones the total variation, in units that do
+        not depend on the number of rows.
+    threshold : float
+        What the largest z of a perfect field stays below, with probability 99 %.
+    """
+
+    what: str
+    labels: NDArray[np.intp]
+    rows: NDArray[np.float64]
+    model: NDArray[np.float64]
+    z: NDArray[np.float64]
+    size: float
+    threshold: float
+
+    @property
+    def worst(self) -> int:
+        """Place of the largest difference in standard errors."""
+        return int(np.argmax(np.abs(self.z)))
+
+    @property
+    def largest(self) -> float:
+        """The largest difference, in standard errors; zero where there is none."""
+        return float(np.abs(self.z).max(initial=0.0))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the differences are within sampling error."""
+        return self.largest <= self.threshold
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether the differences are within sampling error, or too small to matter."""
+        return self.agrees or self.size <= NEGLIGIBLE
+
+
+@dataclass(frozen=True, eq=False)
+class FitCheck:
+    """A field beside rows, and whether to trust it.
+
+    Parameters
+    ----------
+    n_rows : float
+        Rows, or the sum of their weights.
+    n_samples : int
+        Samples of the field; zero when its probabilities are exact.
+    means, pairs, counts : Comparison
+        Of ones in each column, of two ones in each pair of columns, and of k ones in a row.
+    r_hat : float
+        The worst of all columns; near 1 when the chains agree, NaN when there are none.
+    names : tuple of str
+        Names of the columns.
+    """
+
+    n_rows: float
+    n_samples: int
+    means: Comparison
+    pairs: Comparison
+    counts: Comparison
+    r_hat: float
+    names: tuple[str, ...]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the chains agree with each other, or there are none."""
+        return not self.r_hat > LARGEST_R_HAT
+
+    @property
+    def trust(self) -> bool:
+        """Whether nothing speaks against the field."""
+        parts = self.means, self.pairs, self.counts
+        return self.mixed and all(part.good_enough for part in parts)
+
+    @property
+    def verdict(self) -> str:
+        """What to make of it, and what to do, in a sentence or two."""
+        if not self.mixed:
+            return (
+                f"Do not trust the samples: chains disagree (R-hat {self.r_hat:.2f}), so this "
+                "comparison shows little. The field may have several valleys: raise the penalty, "
+                "or sample it with more sweeps or with tempering."
+            )
+        for part in (self.means, self.pairs):
+            if not part.good_enough:
+                return (
+                    f"Do not trust it: {part.what} are off by up to {part.largest:.1f} standard "
+                    f"errors ({self._show(part)}). See that the fit converged, and lower the "
+                    'penalty; method="ml", or "pcd" with many epochs, matches these probabilities.'
+                )
+        if not self.counts.good_enough:
+            return (
+                "Trust means and pairs, but not how many ones come together: off by up to "
+                f"{self.counts.largest:.1f} standard errors ({self._show(self.counts)}). The rows "
+                "depend on each other in more than pairs, which no field of pairs can show."
+            )
+        if all(part.agrees for part in (self.means, self.pairs, self.counts)):
+            return (
+                "Trust it: means, pairs and numbers of ones are those of the rows, within error."
+            )
+        return (
+            "Trust it: differences from the rows are more than sampling error, but too small to "
+            f"matter (at most {NEGLIGIBLE:.0%} of a standard deviation)."
+        )
+
+    def __str__(self) -> str:
+        """Give a few lines, the verdict last."""
+        source = f"{self.n_samples} samples" if self.n_samples else "exact probabilities"
+        mixing = "" if np.isnan(self.r_hat) else f", R-hat {self.r_hat:.3f}"
+        lines = [f"{self.n_rows:.6g} rows beside the field: {source}{mixing}"]
+        for part in (self.means, self.pairs, self.counts):
+            if not len(part.z):
+                continue
+            lines.append(
+                f"{part.what}: off by at most {part.largest:.1f} standard errors "
+                f"({self._show(part)}; up to {part.threshold:.1f} is chance); size {part.size:.3f}"
+            )
+        return "\n".join([*lines, self.verdict])
+
+    def _show(self, part: Comparison) -> str:
+        at = part.worst
+        if part is self.counts:
+            where = f"k = {part.labels[at, 0]}"
+        else:
+            where = ", ".join(self.names[i] for i in part.labels[at])
+        return f"{where}: {part.rows[at]:.4f} in the rows, {part.model[at]:.4f} in the field"
+
+
+class _Moments(NamedTuple):
+    """Probabilities of a field, and their Monte Carlo variances."""
+
+    pairs: NDArray[np.float64]  # (n, n), means on the diagonal
+    counts: NDArray[np.float64]  # (n + 1,)
+    pairs_variance: NDArray[np.float64]
+    counts_variance: NDArray[np.float64]
+    r_hat: float
+    n_samples: int
+
+
+def check_fit(
+    model: PairwiseModel,
+    rows: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    n_rows: float,
+    *,
+    n_samples: int = 10_000,
+    random_state: int | np.random.Generator | None = 0,
+) -> FitCheck:
+    """Compare a field with rows.
+
+    Parameters
+    ----------
+    model : PairwiseModel
+        The field.
+    rows : ndarray of shape (n_distinct, n_sites) of 0 and 1
+        Rows, 1 for the upper state.
+    weights : ndarray of shape (n_distinct,)
+        Weights of the rows, with sum 1.
+    n_rows : float
+        How many rows these were.
+    n_samples : int, default 10_000
+        Samples of a field of more than ``EXACT_SITES`` sites.
+    random_state : int, Generator or None, default 0
+        Draws the samples.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 0], [1, 1], [0, 1]], np.uint8)
+    >>> model = PairwiseModel(np.zeros((2, 2)), [-0.7, 0.7])
+    >>> check_fit(model, rows, np.full(3, 1 / 3), 3).trust
+    True
+    """
+    n_samples = positive_int(n_samples, "n_samples")
+    bits = model.to_states((0, 1))
+    n = bits.n_sites
+    found = _exact(bits) if n <= EXACT_SITES else _sample(bits, n_samples, random_state)
+    data = row_moments(rows, weights)
+    ones = np.bincount(rows.sum(axis=1, dtype=np.intp), weights, n + 1).astype(np.float64)
+    spread = np.sqrt(data.diagonal() * (1 - data.diagonal()))
+    spread[spread == 0] = 1.0  # a constant column
+    upper = np.triu_indices(n, 1)
+    variance = found.pairs_variance
+    means = data.diagonal().copy(), found.pairs.diagonal().copy()
+    pairs = data[upper], found.pairs[upper]
+    counts = ones, found.counts
+    sizes = (
+        np.abs(means[0] - means[1]) / spread,
+        np.abs(pairs[0] - pairs[1]) / (spread[upper[0]] * spread[upper[1]]),
+        np.abs(counts[0] - counts[1]).sum(keepdims=True) / 2,
+    )
+    parts = (
+        ("means", np.arange(n)[:, None], means, variance.diagonal()),
+        ("pairs", np.column_stack(upper), pairs, variance[upper]),
+        ("numbers of ones", np.arange(n + 1)[:, None], counts, found.counts_variance),
+    )
+    compared = [
+        _compare(*part, (n_rows, found.n_samples), float(size.max(initial=0.0)))
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    names = model.names or tuple(f"x{i}" for i in range(n))
+    return FitCheck(
+        n_rows, found.n_samples, compared[0], compared[1], compared[2], found.r_hat, names
+    )
+
+
+def _compare(
+    what: str,
+    labels: NDArray[np.intp],
+    shares: tuple[NDArray[np.float64], NDArray[np.float64]],
+    variance: NDArray[np.float64],
+    numbers: tuple[float, int],
+    size: float,
+) -> Comparison:
+    """Compare probabilities of rows and field, given the numbers of rows and of samples."""
+    p, q = shares
+    n_rows, n_samples = numbers
+    if n_samples:
+        variance = np.maximum(variance, _variance(p, q, n_samples))
+    z = (p - q) / np.sqrt(_variance(p, q, n_rows) + variance)
+    threshold = float(ndtri(1 - ALARM / 2 / max(1, len(z))))
+    return Comparison(what, labels, p, q, z, size, threshold)
+
+
+def _variance(
+    p: NDArray[np.float64], q: NDArray[np.float64], n_rows: float
+) -> NDArray[np.float64]:
+    """Variance of a share among so many rows, with half an observation added."""
+    smooth = [(n_rows * r + 0.5) / (n_rows + 1) for r in (p, q)]
+    return np.maximum(*(r * (1 - r) for r in smooth)) / n_rows
+
+
+def _exact(bits: PairwiseModel) -> _Moments:
+    rows = bits.couplings
+    couplings = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    found = field_moments(couplings, bits.biases)
+    pairs, counts = found.pairs, found.counts
+    return _Moments(pairs, counts, np.zeros_like(pairs), np.zeros_like(counts), np.nan, 0)
+
+
+def _sample(
+    bits: PairwiseModel, n_samples: int, random_state: int | np.random.Generator | None
+) -> _Moments:
+    """Estimate the probabilities from chains; errors come from the batches of all chains."""
+    from herder.samplers.gibbs import gibbs
+
+    n = bits.n_sites
+    length = max(1, -(-n_samples // (N_CHAINS * BATCHES)))
+    run = gibbs(
+        bits,
+        EVERY * BATCHES * length,
+        n_chains=N_CHAINS,
+        burn_in=BURN_IN,
+        every=EVERY,
+        random_state=random_state,
+    )
+    sums = [np.zeros((n, n)), np.zeros((n, n)), np.zeros(n + 1), np.zeros(n + 1)]
+    batches = run.samples.reshape(N_CHAINS * BATCHES, length, n)
+    for batch in batches:
+        states = batch.astype(np.float64)
+        pairs = states.T @ states / length
+        counts = np.bincount(batch.sum(axis=1, dtype=np.intp), minlength=n + 1) / length
+        for total, value in zip(sums, (pairs, pairs**2, counts, counts**2), strict=True):
+            total += value / len(batches)
+    pairs, squares, counts, count_squares = sums
+    error = (squares - pairs**2).clip(min=0) / (len(batches) - 1)
+    count_error = (count_squares - counts**2).clip(min=0) / (len(batches) - 1)
+    # a site that never changed has no R-hat
+    r_hat = float(np.fmax.reduce(run.r_hat))
+    return _Moments(pairs, counts, error, count_error, r_hat, len(run.samples))

@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+
+from herder.learn.check import NEGLIGIBLE, check_fit
+from herder.learn.likelihood import fit_ml
+from herder.models.exact import exact_samples
+from herder.models.pairwise import PairwiseModel
+from tests.learn.brute import all_states, draw_rows, probabilities, random_field
+
+
+def weigh(table):
+    rows, counts = np.unique(table.astype(np.uint8), axis=0, return_counts=True)
+    return rows, counts / len(table)
+
+
+def test_rows_of_the_field_are_trusted():
+    couplings, biases = random_field(6, 1)
+    rows, weights = draw_rows(couplings, biases, 5000, 2)
+    found = check_fit(PairwiseModel(couplings, biases), rows, weights, 5000)
+    assert found.trust
+    assert found.mixed
+    assert found.n_samples == 0
+    assert found.verdict.startswith("Trust it: means, pairs and numbers of ones")
+
+
+@pytest.mark.parametrize("states", [(0, 1), (-1, 1)])
+def test_differences_are_in_standard_errors(states):
+    couplings, biases = random_field(5, 3)
+    rows, weights = draw_rows(couplings * 0.5, biases, 400, 4)
+    model = PairwiseModel(couplings, biases).to_states(states)
+    found = check_fit(model, rows, weights, 400)
+    x, q = probabilities(couplings, biases)
+    table = np.repeat(rows, np.rint(weights * 400).astype(int), axis=0)
+    for k in range(5):
+        p = table[:, k].mean()
+        expected = q @ x[:, k]
+        spread = max(r * (1 - r) for r in ((400 * p + 0.5) / 401, (400 * expected + 0.5) / 401))
+        assert found.means.z[k] == pytest.approx((p - expected) / np.sqrt(spread / 400))
+        assert found.means.model[k] == pytest.approx(expected)
+    for (i, j), p, expected in zip(
+        found.pairs.labels, found.pairs.rows, found.pairs.model, strict=True
+    ):
+        assert p == pytest.approx((table[:, i] * table[:, j]).mean())
+        assert expected == pytest.approx(q @ (x[:, i] * x[:, j]))
+    for k in range(6):
+        assert found.counts.rows[k] == pytest.approx((table.sum(axis=1) == k).mean())
+        assert found.counts.model[k] == pytest.approx(q[x.sum(axis=1) == k].sum(), abs=1e-14)
+    assert found.means.size == pytest.approx(
+        max(abs(found.means.rows[k] - found.means.model[k]) / table[:, k].std() for k in range(5))
+    )
+    assert found.pairs.size == pytest.approx(
+        max(
+            abs(p - e) / (table[:, i].std() * table[:, j].std())
+            for (i, j), p, e in zip(
+                found.pairs.labels, found.pairs.rows, found.pairs.model, strict=True
+            )
+        )
+    )
+
+
+def test_wrong_means_are_not_trusted():
+    rows, weights = draw_rows(*random_field(4, 5), 2000, 6)
+    model = PairwiseModel(np.zeros((4, 4)), np.array([2.0, 0, 0, 0]), names=list("abcd"))
+    found = check_fit(model, rows, weights, 2000)
+    assert not found.trust
+    assert "means are off by up to" in found.verdict
+    assert "in the rows" in found.verdict
+    assert found.verdict.split("(")[1][0] in "abcd"
+
+
+def test_lost_pairs_are_not_trusted():
+    couplings = np.array([[0, 3.0], [3.0, 0]])
+    rows, weights = draw_rows(couplings, np.array([-1.5, -1.5]), 2000, 7)
+    ones = weights @ rows
+    found = check_fit(
+        PairwiseModel(np.zeros((2, 2)), np.log(ones / (1 - ones))), rows, weights, 2000
+    )
+    assert found.means.agrees
+    assert not found.pairs.good_enough
+    assert "pairs are off" in found.verdict
+
+
+def test_what_is_more_than_pairs_shows_in_the_counts():
+    # an even number of ones, always: means and pairs are those of fair coins
+    states = all_states(6)
+    rows = states[states.sum(axis=1) % 2 == 0].astype(np.uint8)
+    weights = np.full(len(rows), 1 / len(rows))
+    fit = fit_ml(rows, weights, alpha=0.0)
+    found = check_fit(PairwiseModel(fit.couplings, fit.biases), rows, weights, 3000)
+    assert found.means.agrees
+    assert found.pairs.agrees
+    assert not found.counts.good_enough
+    assert not found.trust
+    assert "not how many ones come together" in found.verdict
+
+
+def test_with_many_rows_small_differences_do_not_matter():
+    couplings, biases = random_field(4, 8)
+    x, p = probabilities(couplings, biases)
+    near = PairwiseModel(couplings, biases + 0.01)
+    few = check_fit(near, x.astype(np.uint8), p, 1000)
+    many = check_fit(near, x.astype(np.uint8), p, 10**7)
+    assert few.means.agrees
+    assert not many.means.agrees
+    assert many.means.size < NEGLIGIBLE
+    assert many.trust
+    assert "too small to matter" in many.verdict
+
+
+def test_rare_events_are_no_alarm():
+    # one row with two ones that the field expects once in ten thousand rows
+    table = np.zeros((1000, 3))
+    table[0, :2] = 1
+    table[:500, 2] = 1
+    rows, weights = weigh(table)
+    model = PairwiseModel(np.zeros((3, 3)), np.log([0.01 / 0.99, 0.01 / 0.99, 1.0]))
+    assert np.abs(check_fit(model, rows, weights, 1000).pairs.z).max() < 4
+
+
+def test_a_constant_column_is_no_alarm():
+    table = (np.random.default_rng(9).random((400, 3)) < 0.5).astype(float)
+    table[:, 1] = 0
+    rows, weights = weigh(table)
+    ones = table[:, [0, 2]].mean(axis=0)
+    biases = np.array([0.0, np.log(0.5 / 400.5), 0.0])
+    biases[[0, 2]] = np.log(ones / (1 - ones))
+    found = check_fit(PairwiseModel(np.zeros((3, 3)), biases), rows, weights, 400)
+    assert found.means.agrees
+    assert np.isfinite(found.means.size)
+
+
+def chain_field(n, seed):
+    """Sites in a row, exact samples of which are easily drawn one after the other."""
+    rng = np.random.default_rng(seed)
+    return PairwiseModel.from_edges(
+        n, np.column_stack([np.arange(n - 1), np.arange(1, n)]), rng.normal(0, 1, n - 1)
+    )
+
+
+def test_larger_fields_are_sampled():
+    model = chain_field(25, 10)
+    table = exact_samples(model, 4000, random_state=11)
+    rows, weights = weigh(table)
+    found = check_fit(model, rows, weights, 4000, n_samples=5000, random_state=12)
+    assert found.n_samples == 5000
+    assert found.r_hat == pytest.approx(1, abs=0.05)
+    assert found.trust
+    # the probabilities of the field are right, within five errors of 5,000 nearly independent rows
+    exact = model.exact()
+    error = 5 * np.sqrt(0.25 / 5000)
+    np.testing.assert_allclose(found.means.model, exact.marginals, atol=error)
+    assert "5000 samples, R-hat 1.0" in str(found)
+    again = check_fit(model, rows, weights, 4000, n_samples=5000, random_state=12)
+    np.testing.assert_array_equal(found.pairs.z, again.pairs.z)
+    wrong = check_fit(
+        PairwiseModel(model.couplings, model.biases + 0.5), rows, weights, 4000, n_samples=2000
+    )
+    assert not wrong.trust
+
+
+def test_monte_carlo_errors_count():
+    # With so many rows the error of 1,000 samples is nearly all there is.
+    model = chain_field(24, 13)
+    rows, weights = weigh(exact_samples(model, 50_000, random_state=14))
+    found = check_fit(model, rows, weights, 50_000, n_samples=1000, random_state=15)
+    assert found.means.agrees
+    assert found.counts.agrees
+    assert 0.3 < np.std(found.means.z) < 3
+
+
+def test_chains_that_disagree_are_told():
+    # all sites equal, either way: a chain never crosses
+    model = PairwiseModel(0.5 * (np.ones((30, 30)) - np.eye(30)), states=(-1, 1))
+    rows = np.vstack([np.zeros(30), np.ones(30)]).astype(np.uint8)
+    found = check_fit(model, rows, np.full(2, 0.5), 1000, n_samples=500)
+    assert not found.mixed
+    assert not found.trust
+    assert "chains disagree" in found.verdict
+
+
+def test_the_summary_is_readable():
+    rows, weights = draw_rows(*random_field(4, 16), 500, 17)
+    fit = fit_ml(rows, weights, alpha=1e-3)
+    found = check_fit(PairwiseModel(fit.couplings, fit.biases), rows, weights, 500)
+    lines = str(found).splitlines()
+    assert lines[0] == "500 rows beside the field: exact probabilities"
+    assert [line.split(":")[0] for line in lines[1:4]] == ["means", "pairs", "numbers of ones"]
+    assert lines[-1] == found.verdict
+
+
+def test_one_column_has_no_pairs():
+    found = check_fit(
+        PairwiseModel([[0.0]], [0.0]), np.array([[0], [1]], np.uint8), np.full(2, 0.5), 10
+    )
+    assert found.trust
+    assert len(found.pairs.z) == 0
+    assert "pairs" not in str(found).splitlines()[2]
+
+
+def test_bad_n_samples_is_named():
+    with pytest.raises(ValueError, match="n_samples must be a positive integer"):
+        check_fit(
+            PairwiseModel([[0.0]]), np.array([[0], [1]], np.uint8), np.full(2, 0.5), 2, n_samples=0
+        )
