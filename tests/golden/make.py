@@ -7,13 +7,23 @@ changelog.
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from herder import MomentHerder, datasets, kernel_herd, thin
+from herder import (
+    MomentHerder,
+    PairwiseModel,
+    PottsModel,
+    datasets,
+    herded_gibbs,
+    kernel_herd,
+    thin,
+)
 
 FILE = Path(__file__).with_name("moment.json")
 KERNEL_FILE = Path(__file__).with_name("kernel.json")
+FIELD_FILE = Path(__file__).with_name("field.json")
 
 KERNELS = ("gaussian", "matern32", "matern52", "laplace", "inverse-multiquadric", "energy")
 
@@ -34,13 +44,15 @@ def trajectories():
     for name, rows in tables().items():
         for settings in ({}, {"order": 3, "restarts": "none"}, {"encoding": "indicator"}):
             herder = MomentHerder().set_params(**settings).fit(rows)
-            samples = herder.herd(200).samples.astype(np.int16)
-            key = f"{name} {settings}"
-            found[key] = {
-                "sha256": hashlib.sha256(samples.tobytes()).hexdigest(),
-                "first": ["".join(map(str, row)) for row in samples[:5].tolist()],
-            }
+            found[f"{name} {settings}"] = _pinned_states(herder.herd(200).samples)
     return found
+
+
+def _pinned_states(samples):
+    return {
+        "sha256": hashlib.sha256(samples.astype(np.int16).tobytes()).hexdigest(),
+        "first": ["".join(map(str, row)) for row in samples[:5].tolist()],
+    }
 
 
 def samples():
@@ -66,6 +78,37 @@ def choices():
     return found
 
 
+def fields():
+    """Four fixed models: a grid, many neighbours, a loop with a field, three states."""
+    i, j = np.indices((16, 16))
+    waves = np.where(i == j, 0.0, np.cos(1 + i + j + 3 * i * j) / 8)
+    grid = PairwiseModel.grid((5, 6), 0.4, np.sin(np.arange(30.0)).reshape(5, 6) / 4)
+    loop = PairwiseModel.grid((7,), -0.6, 0.2, periodic=True, states=(0, 1))
+    gains = np.sin(np.arange(36.0)).reshape(12, 3) / 2
+    return {
+        "grid": grid,
+        "complete": PairwiseModel(waves, np.sin(np.arange(16.0)) / 3, (0, 1)),
+        "loop": loop,
+        "potts": PottsModel.grid((3, 4), 3, 0.7, gains),
+    }
+
+
+def sweeps():
+    """Digest of the first 200 states of herded Gibbs, and the first five as they are."""
+    found = {}
+    for name, model in fields().items():
+        every: list[dict[str, Any]] = [
+            {"initial": "centre"},
+            {"initial": "spread", "order": "checkerboard"},
+            {"initial": "spread", "evidence": {2: model.states[1]}, "n_chains": 2},
+        ]
+        for settings in every:
+            run = herded_gibbs(model, 200, **settings)
+            codes = np.searchsorted(model.states, run.samples)
+            found[f"{name} {settings}"] = _pinned_states(codes)
+    return found
+
+
 def _pinned(indices):
     return {
         "sha256": hashlib.sha256(indices.astype("<i4").tobytes()).hexdigest(),
@@ -76,3 +119,4 @@ def _pinned(indices):
 if __name__ == "__main__":
     FILE.write_text(json.dumps(trajectories(), indent=1) + "\n")
     KERNEL_FILE.write_text(json.dumps(choices(), indent=1) + "\n")
+    FIELD_FILE.write_text(json.dumps(sweeps(), indent=1) + "\n")
