@@ -56,14 +56,32 @@ def test_orders_starts_and_held_sites(name):
     model = MODELS[name]
     scan = [2, 0, 3, 2, 1, *range(4, model.n_sites), 0]
     start = np.array(model.states)[(np.arange(model.n_sites) + 1) % model.n_states]
-    run = herded_gibbs(model, 300, order=scan, start=start)
+    run = herded_gibbs(model, 300, order=scan, start=start, initial="centre")
     np.testing.assert_array_equal(run.samples, by_the_textbook(model, start, [scan] * 300))
     evidence = {1: model.states[1], 3: model.states[0]}
     held = start.copy()
     held[1], held[3] = evidence[1], evidence[3]
     free = [site for site in scan if site not in evidence]
-    run = herded_gibbs(model, 300, order=scan, start=start, evidence=evidence)
+    run = herded_gibbs(model, 300, order=scan, start=start, evidence=evidence, initial="centre")
     np.testing.assert_array_equal(run.samples, by_the_textbook(model, held, [free] * 300))
+
+
+@pytest.mark.parametrize("name", ["sparse loop +-1", "complete 0/1", "seven neighbours"])
+def test_spread_weights_are_gone_on_from(name):
+    """The twin takes over after one sweep, with the weights as they are then."""
+    model = MODELS[name]
+    first = herded_gibbs(model, 1, n_chains=2)
+    run = herded_gibbs(model, 400, n_chains=2, resume=first)
+    for number, at in enumerate(first.position.chains):
+        weights = at.arrays["weights"] / 2.0**52
+
+        def start_weight(site, around, _, weights=weights):
+            bits = [model.states.index(value) for value in around]
+            return weights[site, sum(bit << d for d, bit in enumerate(bits))]
+
+        start, scans = first.chains[number, -1], [range(model.n_sites)] * 400
+        wanted, _, _ = textbook_herded_gibbs(model, start, scans, start_weight)
+        np.testing.assert_array_equal(run.chains[number], wanted)
 
 
 @settings(max_examples=40)
@@ -77,7 +95,7 @@ def test_any_small_binary_model_retraces(n_sites, data):
     start = np.array(
         data.draw(st.lists(st.sampled_from(states), min_size=n_sites, max_size=n_sites))
     )
-    run = herded_gibbs(model, 60, order=scan, start=start)
+    run = herded_gibbs(model, 60, order=scan, start=start, initial="centre")
     np.testing.assert_array_equal(run.samples, by_the_textbook(model, start, [scan] * 60))
 
 
@@ -127,7 +145,7 @@ def test_a_sweep_is_a_step_of_the_loop(name):
     system = Sweeps(model, scan)
     start = [model.states[0]] * model.n_sites
     steps = list(islice(herd(system, system.chances - 0.5, state=(start, [])), 500))
-    run = herded_gibbs(model, 500, order=scan)
+    run = herded_gibbs(model, 500, order=scan, initial="centre")
     np.testing.assert_array_equal(run.samples, [step.state[0] for step in steps])
     assert max(step.tipi for step in steps) <= 0  # the condition of the cycling theorem
 
@@ -139,7 +157,7 @@ def test_one_site_is_a_herding_neuron(bias, states):
     rate = 1 / (1 + np.exp(-(states[1] - states[0]) * bias))
     neuron = NeuronSystem(rate)
     fired = [step.state for step in islice(herd(neuron, neuron.start()), 3000)]
-    run = herded_gibbs(model, 3000)
+    run = herded_gibbs(model, 3000, initial="centre")
     np.testing.assert_array_equal(run.samples[:, 0], np.array(states)[fired])
     # started in the middle, the number of spikes is never off by more than 1/2 (corollary 2.6)
     spikes = np.cumsum(run.samples[:, 0] == states[1])
@@ -241,7 +259,7 @@ def test_the_table_of_contexts_grows_and_forgets_nothing(monkeypatch):
 
 def test_contexts_are_as_many_as_came_up():
     model = MODELS["potts loop"]
-    run = herded_gibbs(model, 200)
+    run = herded_gibbs(model, 200, initial="centre")
     start = np.full(model.n_sites, model.states[0])
     scans = [range(model.n_sites)] * 200
     _, weights = textbook_herded_potts(model, start, scans)
@@ -293,11 +311,11 @@ def test_unused_neighbours_do_not_split_a_neighbourhood():
 
 def test_disconnected_parts_do_not_see_each_other():
     model = MODELS["two parts"]
-    run = herded_gibbs(model, 400).samples
+    run = herded_gibbs(model, 400, initial="centre").samples
     left = PairwiseModel(dense(model.couplings)[:3, :3], model.biases[:3], (-1, 1))
     right = PairwiseModel(dense(model.couplings)[3:, 3:], model.biases[3:], (-1, 1))
-    np.testing.assert_array_equal(run[:, :3], herded_gibbs(left, 400).samples)
-    np.testing.assert_array_equal(run[:, 3:], herded_gibbs(right, 400).samples)
+    np.testing.assert_array_equal(run[:, :3], herded_gibbs(left, 400, initial="centre").samples)
+    np.testing.assert_array_equal(run[:, 3:], herded_gibbs(right, 400, initial="centre").samples)
 
 
 def test_neighbourhoods_that_never_return_are_sampled_and_not_maximised():
