@@ -29,21 +29,33 @@ MODELS = {name: friendly(model) for name, model in small_models().items()} | {
 }
 
 
-def noise_of(seed, n_sweeps, model, n_edges):
-    """Give the random numbers of a chain: child 1 of its seed freezes, child 2 turns clusters."""
+def noise_of(seed, n_sweeps, model):
+    """Give the random numbers of a chain: child 1 of its seed freezes, child 2 turns clusters.
+
+    Half a word of 64 bits freezes an edge; edges come by their later site. Without a field a bit
+    turns a cluster over, in a field a logistic number, as a uniform one here.
+    """
     edges, coins = np.random.SeedSequence(seed).spawn(1)[0].spawn(3)[1:]
-    frozen = np.random.default_rng(edges).random((n_sweeps, n_edges))
+    n_edges, n_sites = len(model.edges), model.n_sites
+    size = (n_sweeps, (n_edges + 1) // 2)
+    halves = np.random.default_rng(edges).integers(2**64, size=size, dtype=np.uint64)
+    frozen = np.empty((n_sweeps, n_edges))
+    frozen[:, np.lexsort(model.edges.T)] = halves.view(np.uint32)[:, :n_edges] / 2**32
     rng = np.random.default_rng(coins)
     if isinstance(model, PottsModel):
-        return frozen, rng.standard_exponential((n_sweeps, model.n_sites, model.n_states))
-    return frozen, 1 - rng.random((n_sweeps, model.n_sites))
+        return frozen, rng.standard_exponential((n_sweeps, n_sites, model.n_states))
+    if model.to_states((-1, 1)).biases.any():
+        return frozen, 1 / (1 + np.exp(rng.logistic(size=(n_sweeps, n_sites))))
+    words = rng.integers(2**64, size=(n_sweeps, -(-n_sites // 64)), dtype=np.uint64)
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :n_sites]
+    return frozen, np.where(bits, 0.25, 0.75)
 
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_it_retraces_the_textbook(name):
     model, n_sweeps = MODELS[name], 200
     start = np.array(model.states)[np.arange(model.n_sites) % model.n_states]
-    noise = noise_of(3, n_sweeps, model, len(model.edges))
+    noise = noise_of(3, n_sweeps, model)
     wanted, n_clusters = textbook_swendsen_wang(model, start, *noise)
     run = swendsen_wang(model, n_sweeps, start=start, random_state=3)
     np.testing.assert_array_equal(run.samples, wanted)
@@ -69,7 +81,7 @@ def test_held_sites_are_a_field_to_the_others(name):
         pull = [sum(couplings[site, held] * v for held, v in evidence.items()) for site in free]
         rest = PairwiseModel(among, model.biases[free] + pull, model.states)
     start = np.array([model.states[0]] * model.n_sites)
-    noise = noise_of(4, 100, rest, len(rest.edges))
+    noise = noise_of(4, 100, rest)
     wanted, _ = textbook_swendsen_wang(rest, start[free], *noise)
     run = swendsen_wang(model, 100, start=start, evidence=evidence, random_state=4)
     np.testing.assert_array_equal(run.samples[:, free], wanted)

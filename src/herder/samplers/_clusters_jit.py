@@ -1,6 +1,6 @@
 """Compiled sweeps of Swendsen-Wang. They trust their arguments: callers validate."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,78 +9,100 @@ from herder._numba import jit
 
 
 class Bonds(NamedTuple):
-    """Edges that may be frozen."""
+    """Edges that may be frozen, by their later site; 32 bits are enough and spare the cache."""
 
-    one: NDArray[np.intp]  # (n_edges,)
-    other: NDArray[np.intp]  # (n_edges,)
-    chances: NDArray[np.float64]  # (n_edges,): P(frozen) if the two ends suit each other
+    indptr: NDArray[np.int32]  # (n_sites + 1,)
+    earlier: NDArray[np.int32]  # (n_edges,): the other end
+    chances: NDArray[np.uint32]  # (n_edges,): P(frozen) in units of 2^-32, if the ends suit
     equal: NDArray[np.uint8]  # (n_edges,): 1 if equal ends suit each other, 0 if unequal ones
 
 
 @jit
-def _root(parent: NDArray[np.intp], i: int) -> int:
+def _root(parent: NDArray[np.int32], i: Any) -> Any:
     """Give the first site of a cluster, and shorten the way to it."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
+    above = parent[i]
+    while above != i:
+        parent[i] = parent[above]
         i = parent[i]
+        above = parent[i]
     return i
 
 
 @jit
 def _join(
     bonds: Bonds,
-    uniforms: NDArray[np.float64],  # (n_edges,)
+    noise: NDArray[np.uint32],  # (n_edges,)
     x: NDArray[np.uint8],
-    parent: NDArray[np.intp],
+    parent: NDArray[np.int32],
 ) -> int:
     """Freeze bonds and join their ends; every site then points at its root. Give the clusters."""
+    indptr, earlier, chances, equal = bonds
     n_clusters = x.shape[0]
-    for i in range(x.shape[0]):
-        parent[i] = i
-    one, other, chances, equal = bonds
-    for e in range(one.shape[0]):
-        i, j = one[e], other[e]
-        if (x[i] == x[j]) == (equal[e] != 0) and uniforms[e] < chances[e]:
-            a, b = _root(parent, i), _root(parent, j)
-            if a != b:
-                parent[max(a, b)] = min(a, b)
-                n_clusters -= 1
+    for j in range(x.shape[0]):
+        above = np.int32(j)  # a site of the cluster of j, at or before j
+        for e in range(indptr[j], indptr[j + 1]):
+            i = earlier[e]
+            if (np.uint8(x[i] == x[j]) == equal[e]) & (noise[e] < chances[e]):
+                if above == j:
+                    above = parent[i]
+                    n_clusters -= 1
+                elif parent[i] != above:
+                    a, b = _root(parent, parent[i]), _root(parent, above)
+                    above = min(a, b)
+                    if a != b:
+                        parent[max(a, b)] = above
+                        n_clusters -= 1
+        parent[j] = above
     for i in range(x.shape[0]):  # roots come before their sites
         parent[i] = parent[parent[i]]
     return n_clusters
 
 
 @jit
-def sweep_ising(
+def sweep_free(
     bonds: Bonds,
-    biases: NDArray[np.float64],  # (n_sites,), of -1/+1 states
-    noise: NDArray[np.float64],  # (n_sweeps, n_edges), uniform
-    coins: NDArray[np.float64],  # (n_sweeps, n_sites), uniform
+    noise: NDArray[np.uint32],  # (n_sweeps, n_edges)
+    coins: NDArray[np.uint64],  # (n_sweeps, n_sites / 64 rounded up): a bit for each site
     x: NDArray[np.uint8],  # (n_sites,), updated in place
     out: NDArray[np.uint8],  # (n_sweeps, n_sites), filled in place
 ) -> int:
-    """Turn clusters over as wholes; give the number of clusters in all sweeps."""
+    """Turn clusters over by coins, for binary sites without a field; give the clusters in all."""
     n_sites = x.shape[0]
-    parent = np.empty(n_sites, dtype=np.intp)
-    drive = np.zeros(n_sites)
-    in_field = biases.any()
+    parent = np.empty(n_sites, dtype=np.int32)
     total = 0
     for t in range(out.shape[0]):
         total += _join(bonds, noise[t], x, parent)
-        if in_field:
-            drive[:] = 0.0
-            for i in range(n_sites):
-                drive[parent[i]] += biases[i] if x[i] else -biases[i]
         for i in range(n_sites):
+            root = np.uint64(parent[i])
+            bit = coins[t, root >> np.uint64(6)] >> (root & np.uint64(63))
+            x[i] ^= np.uint8(bit & np.uint64(1))
+            out[t, i] = x[i]
+    return total
+
+
+@jit
+def sweep_ising(
+    bonds: Bonds,
+    biases: NDArray[np.float64],  # (n_sites,), of -1/+1 states
+    noise: NDArray[np.uint32],  # (n_sweeps, n_edges)
+    logistic: NDArray[np.float64],  # (n_sweeps, n_sites)
+    x: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+) -> int:
+    """Turn clusters over with regard to the field; give the clusters in all."""
+    n_sites = x.shape[0]
+    parent = np.empty(n_sites, dtype=np.int32)
+    drive = np.empty(n_sites)
+    total = 0
+    for t in range(out.shape[0]):
+        total += _join(bonds, noise[t], x, parent)
+        drive[:] = 0.0
+        for i in range(n_sites):
+            drive[parent[i]] += biases[i] if x[i] else -biases[i]
+        for i in range(n_sites):  # turned over with probability 1 / (1 + exp(2 drive))
             root = parent[i]
-            # The cluster turns over with probability 1 / (1 + exp(2 drive)).
-            coin = coins[t, root]
-            turns = coin < 0.5
-            if in_field:
-                turns = np.log(1.0 / coin - 1.0) > 2.0 * drive[root]
-            out[t, i] = x[i] ^ np.uint8(turns)
-        for i in range(n_sites):
-            x[i] = out[t, i]
+            x[i] ^= np.uint8(logistic[t, root] > 2.0 * drive[root])
+            out[t, i] = x[i]
     return total
 
 
@@ -88,14 +110,14 @@ def sweep_ising(
 def sweep_potts(
     bonds: Bonds,
     fields: NDArray[np.float64],  # (n_sites, n_states)
-    noise: NDArray[np.float64],  # (n_sweeps, n_edges), uniform
+    noise: NDArray[np.uint32],  # (n_sweeps, n_edges)
     gumbels: NDArray[np.float64],  # (n_sweeps, n_sites, n_states)
     x: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> int:
-    """Give clusters new states as wholes; give the number of clusters in all sweeps."""
+    """Draw new states for clusters as wholes; give the clusters in all."""
     n_sites, n_states = fields.shape
-    parent = np.empty(n_sites, dtype=np.intp)
+    parent = np.empty(n_sites, dtype=np.int32)
     gains = np.empty((n_sites, n_states))
     total = 0
     for t in range(out.shape[0]):

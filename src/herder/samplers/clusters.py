@@ -97,11 +97,14 @@ class _ClusterChain:
         first, edges, coins = seed.spawn(3)
         self.binary = isinstance(model, PairwiseModel)
         field: Any = model.to_states((-1, 1)) if isinstance(model, PairwiseModel) else model
-        gains = field.edge_weights * (2 if self.binary else 1)
+        order = np.lexsort(field.edges.T)  # by the later site, then by the earlier one
+        earlier, later = field.edges[order].T
+        gains = field.edge_weights[order] * (2 if self.binary else 1)
+        ends = np.cumsum(np.bincount(later, minlength=model.n_sites))
         self.bonds = _jit.Bonds(
-            np.ascontiguousarray(field.edges[:, 0]),
-            np.ascontiguousarray(field.edges[:, 1]),
-            -np.expm1(-np.abs(gains)),
+            np.concatenate([[0], ends]).astype(np.int32),
+            earlier.astype(np.int32),
+            np.minimum(-np.expm1(-np.abs(gains)) * 2**32, 2**32 - 1).astype(np.uint32),
             (gains > 0).astype(np.uint8),
         )
         self.base = field.biases if self.binary else field.fields
@@ -115,15 +118,18 @@ class _ClusterChain:
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
         # Noise of one block at a time: edges may be many more than sites.
-        size = max(1, NOISE // max(1, len(self.bonds.one)))
+        size = max(1, NOISE // max(1, len(self.bonds.earlier)))
         for begin in range(0, len(out), size):
             self._advance(out[begin : begin + size])
 
     def _advance(self, out: NDArray[np.uint8]) -> None:
-        noise = self.edge_rng.random((len(out), len(self.bonds.one)))
-        if self.binary:
-            coins = 1.0 - self.coin_rng.random(out.shape)  # in (0, 1]: a logarithm follows
-            done = _jit.sweep_ising(self.bonds, self.base, noise, coins, self.x, out)
+        noise = _words(self.edge_rng, len(out), 32 * len(self.bonds.earlier)).view(np.uint32)
+        if self.binary and not self.base.any():
+            coins = _words(self.coin_rng, len(out), out.shape[1])
+            done = _jit.sweep_free(self.bonds, noise, coins, self.x, out)
+        elif self.binary:
+            logistic = self.coin_rng.logistic(size=out.shape)
+            done = _jit.sweep_ising(self.bonds, self.base, noise, logistic, self.x, out)
         else:
             gumbels = self.coin_rng.standard_exponential((*out.shape, self.base.shape[1]))
             np.negative(np.log(gumbels, out=gumbels), out=gumbels)
@@ -148,3 +154,8 @@ class _ClusterChain:
     def facts(self) -> dict[str, float]:
         """Give the mean number of sites in a cluster."""
         return {"cluster_size": self.n_sweeps * len(self.x) / max(1, self.n_clusters)}
+
+
+def _words(rng: np.random.Generator, n_rows: int, n_bits: int) -> NDArray[np.uint64]:
+    """Draw rows of at least so many random bits, in words of 64."""
+    return rng.integers(2**64, size=(n_rows, -(-n_bits // 64)), dtype=np.uint64)
