@@ -1,8 +1,22 @@
-"""What is herded: variables, moments and the features of cliques."""
+"""What is herded or sampled: variables, moments, features of cliques, pairwise models."""
 
 from herder.models.consistency import Contradiction
+from herder.models.exact import Exact, exact_samples
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
+from herder.models.pairwise import PairwiseModel
+from herder.models.potts import PottsModel
 from herder.models.variables import Variable, decode, encode
 
-__all__ = ["CliqueFeatures", "Contradiction", "Moments", "Variable", "decode", "encode"]
+__all__ = [
+    "CliqueFeatures",
+    "Contradiction",
+    "Exact",
+    "Moments",
+    "PairwiseModel",
+    "PottsModel",
+    "Variable",
+    "decode",
+    "encode",
+    "exact_samples",
+]

@@ -145,6 +145,10 @@ class PairwiseModel:
         return adjacency_of(self.couplings)
 
     @cached_property
+    def _log_partition(self) -> float:
+        return self.exact().log_partition
+
+    @cached_property
     def _listed(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         return edges_of(self.couplings)
 
@@ -160,7 +164,7 @@ class PairwiseModel:
 
     def log_prob(self, x: ArrayLike) -> Any:
         """Give the logarithm of the probability of states, from the exact partition function."""
-        return -self.energy(x) - self.exact().log_partition
+        return -self.energy(x) - self._log_partition
 
     def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
         """Give, for each site, the probability of its upper state given all other sites."""
@@ -360,8 +364,11 @@ class PairwiseModel:
         return to_dimod(self)
 
     @classmethod
-    def from_networkx(cls, graph: Any, states: Sequence[int] = (0, 1)) -> "PairwiseModel":
-        """Make a model from a graph: edges have a ``weight``, nodes may have a ``bias``."""
+    def from_networkx(cls, graph: Any, states: Sequence[int] | None = None) -> "PairwiseModel":
+        """Make a model from a graph: edges have a ``weight``, nodes may have a ``bias``.
+
+        ``states`` are by default those of a graph that `to_networkx` made, else (0, 1).
+        """
         from herder.models.conversion import from_networkx
 
         return from_networkx(graph, states)

@@ -137,6 +137,10 @@ class PottsModel:
         return adjacency_of(self.couplings)
 
     @cached_property
+    def _log_partition(self) -> float:
+        return self.exact().log_partition
+
+    @cached_property
     def _listed(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         return edges_of(self.couplings)
 
@@ -154,7 +158,7 @@ class PottsModel:
 
     def log_prob(self, x: ArrayLike) -> Any:
         """Give the logarithm of the probability of states, from the exact partition function."""
-        return -self.energy(x) - self.exact().log_partition
+        return -self.energy(x) - self._log_partition
 
     def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
         """Give, for each site, the probabilities of its states given all other sites."""
