@@ -109,16 +109,16 @@ def test_rows_of_a_field_give_it_back(n_steps, persistent):
     couplings, biases = random_field(5, 4, coupling_sd=0.7)
     x, p = probabilities(couplings, biases)
     fit = fit_cd(
-        x.astype(np.uint8), p, n_steps=n_steps, persistent=persistent, n_epochs=300, random_state=1
+        x.astype(np.uint8), p, n_steps=n_steps, persistent=persistent, n_epochs=150, random_state=1
     )
-    # 1,500 averaged updates of 200 chains know the moments like at most 300,000 rows; a
-    # coupling of N rows has a standard error of about 4 / sqrt(N) = 0.007, and chains of
+    # 750 averaged updates of 200 chains know the moments like at most 150,000 rows; a
+    # coupling of N rows has a standard error of about 4 / sqrt(N) = 0.01, and chains of
     # persistent updates depend on each other.
     np.testing.assert_allclose(fit.couplings, couplings, atol=0.1)
     np.testing.assert_allclose(fit.biases, biases, atol=0.1)
     assert (fit.couplings == fit.couplings.T).all()
     assert not fit.couplings.diagonal().any()
-    assert fit.n_iter == 300
+    assert fit.n_iter == 150
 
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
@@ -134,8 +134,8 @@ def test_one_sweep_ends_near_the_pseudo_likelihood_optimum():
     # The rows are no field of pairs, so that CD-1 and the likelihood part; the expected update
     # of one site, which is the gradient of the pseudo-likelihood, must be nearly zero at CD-1.
     rows = all_states(4).astype(np.uint8)
-    weights = np.where(rows.sum(axis=1) % 2 == 0, 0.11, 0.015)
-    fit = fit_cd(rows, weights / weights.sum(), n_epochs=300)
+    weights = np.where(rows.sum(axis=1) % 2 == 0, 0.11, 0.015)  # eight of each
+    fit = fit_cd(rows, weights, n_epochs=150)
     before, _ = expected_update(rows, weights, np.zeros((4, 4)), np.full(4, 1.0))
     after, _ = expected_update(rows, weights, fit.couplings, fit.biases)
     assert np.abs(after).max() < 0.1 * np.abs(before).max()
