@@ -14,7 +14,7 @@ anything else get another machine from each method.
 import copy
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,9 @@ from herder.learn.online import Stream
 from herder.learn.pseudo import Start, log_pseudo_likelihood
 from herder.learn.rows import merge_rows, read_codes, warn_of_constants
 from herder.models.pairwise import PairwiseModel
+
+if TYPE_CHECKING:
+    from herder.learn.check import FitCheck
 
 __all__ = ["BoltzmannMachine"]
 
@@ -289,13 +292,35 @@ class BoltzmannMachine(BaseEstimator):
         rows = self._values(self._codes(X, missing=True))
         return conditional_probabilities(self.model_, rows, random_state=self.random_state)
 
+    def impute(
+        self, X: object, *, random_state: int | np.random.Generator | None = None
+    ) -> NDArray[np.float64]:
+        """Fill the NaN of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n)
+            Rows, NaN where they are unknown.
+        random_state : int, Generator or None
+            With a seed or generator the unknown entries of a row are drawn together, given the
+            known ones. By default each gets its more probable state, which needs no chance but
+            makes rows less varied than they are.
+        """
+        from herder.learn.missing import impute
+
+        check_fitted(self, "model_")
+        rows = self._values(self._codes(X, missing=True))
+        draw = random_state is not None
+        seed = random_state if draw else self.random_state
+        return impute(self.model_, rows, draw=draw, random_state=seed)
+
     def check(
         self,
         X: object,
         *,
         n_samples: int = 10_000,
         random_state: int | np.random.Generator | None = 0,
-    ) -> Any:
+    ) -> "FitCheck":
         """Sample the machine and compare its rows with ``X``: see `herder.learn.check.FitCheck`.
 
         Parameters

@@ -20,6 +20,9 @@ __all__ = ["Design"]
 #: Columns that a pass over the rows handles at a time, so that their couplings stay in the cache.
 WIDTH = 128
 
+#: A site that others decide for good has no variance left, and is divided by it.
+LEAST_VARIANCE = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -68,7 +71,8 @@ class Design:
     @property
     def variances(self) -> NDArray[np.float64]:
         """Mean of p (1 - p) for each site, at the latest gradient."""
-        return np.concatenate([part.sum(axis=0, dtype=np.float64) for part in self.curvatures])
+        sums = [part.sum(axis=0, dtype=np.float64) for part in self.curvatures]
+        return np.maximum(np.concatenate(sums), LEAST_VARIANCE)
 
     def losses(
         self, theta: NDArray[np.float64]

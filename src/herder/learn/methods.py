@@ -23,6 +23,9 @@ METHODS = ("pl", "pl-node", "cd", "pcd", "ml")
 #: states are a quarter of those of 0/1 states.
 SCALES = {("l2", 0): 1.0, ("l2", -1): 1 / 16, ("l1", 0): 1.0, ("l1", -1): 1 / 4}
 
+#: Couplings of 0/1 states that no rows ask for: odds of three millions to one.
+HUGE = 15.0
+
 
 @dataclass(frozen=True)
 class Method:
@@ -261,7 +264,7 @@ def _report(
         penalty=method.penalty if alpha else "none",
         alpha=alpha,
         constant=tuple(names[i] for i in np.flatnonzero(~varying).tolist()),
-        runaway="" if alpha else find_runaway(sample, varying, names),
+        runaway="" if alpha else find_runaway(sample, fit.couplings, varying, names),
         held_out=None if choice is None else float(choice.scores[choice.best].mean()),
         held_out_independent=None if choice is None else float(choice.independent.mean()),
         at_edge=choice is not None and choice.is_at_edge,
@@ -279,11 +282,16 @@ def _spread(fit: Fit | None, sample: Sample, varying: NDArray[np.bool_]) -> Fit:
     return replace(fit, couplings=couplings, biases=biases)
 
 
-def find_runaway(sample: Sample, varying: NDArray[np.bool_], names: Sequence[str]) -> str:
+def find_runaway(
+    sample: Sample,
+    couplings: NDArray[np.float64],
+    varying: NDArray[np.bool_],
+    names: Sequence[str],
+) -> str:
     """Say which two columns never show one of their four joint states, if any do.
 
     Without a penalty their coupling has no finite best value: the stronger it is, the likelier
-    are the rows.
+    are the rows. Huge couplings betray columns that several others decide together.
     """
     both, means = sample.pairs, sample.means
     least = sample.weights.min() / 2
@@ -300,7 +308,9 @@ def find_runaway(sample: Sample, varying: NDArray[np.bool_], names: Sequence[str
         if empty.any() and not example:
             i, j = np.argwhere(empty)[0].tolist()
             example = f"columns {names[i]} and {names[j]} are never {text}"
-    if not n_empty:
-        return ""
-    more = f", and there are {n_empty - 1} more such cases" if n_empty > 1 else ""
-    return f"couplings without a finite best value: {example}{more}; give a penalty"
+    if n_empty:
+        cases = f" ({n_empty} such cases)" if n_empty > 1 else ""
+        return f"couplings without a finite best value: {example}{cases}; give a penalty"
+    if np.abs(couplings).max(initial=0.0) > HUGE:
+        return "couplings that seem to have no finite best value; give a penalty"
+    return ""

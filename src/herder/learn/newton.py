@@ -32,6 +32,10 @@ TURNED = 0.25
 #: Shorter and shorter steps that are tried.
 MAX_SHORTER = 20
 
+#: No parameter moves by more than this in one step. Those without a finite best value, as of
+#: columns that decide one another, then grow step by step until the gradient is small.
+LONGEST = 5.0
+
 #: A gradient this much smaller than one unit of moments is rounding.
 ROUNDING = 1e-13
 
@@ -150,7 +154,7 @@ def _shorten(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Go along ``step`` as far as the function falls; None if rounding hides that it does."""
     slope = np.minimum(problem.dot(gradient, step), 0.0)
-    length = np.ones_like(slope)
+    length = np.full_like(slope, LONGEST / max(float(np.abs(step).max()), LONGEST))
     for _ in range(MAX_SHORTER):
         new = theta + length * step
         new_gradient = problem.gradient(new)

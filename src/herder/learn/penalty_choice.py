@@ -129,8 +129,9 @@ def choose_alpha(
 def _folds(
     codes: NDArray[np.uint8], cv: Any, random_state: int | np.random.Generator | None
 ) -> Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    if hasattr(cv, "split"):
-        return cv.split(codes)
+    split = getattr(cv, "split", None)
+    if split is not None and type(cv) is not str:
+        return split(codes)
     n_folds, n_rows = positive_int(cv, "cv"), len(codes)
     if not 2 <= n_folds <= n_rows:
         raise ValueError(f"cv must be from 2 to the number of rows, {n_rows}, got {cv!r}")

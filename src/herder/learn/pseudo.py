@@ -297,6 +297,8 @@ def _fit(
         else:
             found = minimise(problem, theta, scale=problem.scale, tol=tol, max_iter=max_iter)
     couplings, biases = design.leave(found.theta)
+    if isinstance(problem, Symmetric):  # but for rounding it is
+        couplings = (couplings + couplings.T) / 2
     sizes = np.abs(couplings) if penalty == "l1" else couplings**2
     return Fit(
         couplings,

@@ -1,0 +1,131 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from herder.learn.rows import check_alphabet, constant_bias, merge_rows, read_codes
+
+ROWS = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        ROWS,
+        ROWS.tolist(),
+        ROWS.astype(bool),
+        ROWS.astype(np.float32),
+        ROWS.astype(np.uint8),
+        pd.DataFrame(ROWS, columns=list("abc")),
+        pd.DataFrame(ROWS.astype(bool), columns=list("abc")),
+        pl.DataFrame(ROWS, schema=list("abc")),
+        sparse.csr_matrix(ROWS),
+        sparse.csc_array(ROWS.astype(float)),
+    ],
+)
+def test_tables_of_all_kinds_are_read(X):
+    codes, states = read_codes(BaseEstimator(), X, "auto")
+    np.testing.assert_array_equal(codes, ROWS)
+    assert codes.dtype == np.uint8
+    assert states == (0, 1)
+
+
+def test_signs_are_found_and_asked_for(monkeypatch):
+    codes, states = read_codes(BaseEstimator(), 2 * ROWS - 1, "auto")
+    np.testing.assert_array_equal(codes, ROWS)
+    assert states == (-1, 1)
+    assert read_codes(BaseEstimator(), np.ones((2, 2)), "auto")[1] == (0, 1)
+    assert read_codes(BaseEstimator(), np.ones((2, 2)), (-1, 1))[1] == (-1, 1)
+    assert read_codes(BaseEstimator(), np.ones((2, 2)), [-1, 1])[1] == (-1, 1)
+    monkeypatch.setattr("herder.learn.rows.BLOCK", 3)  # what is there may be in the last row
+    rows = np.array([[1, 1, 1], [1, 1, 1], [-1, 1, 1]])
+    codes, states = read_codes(BaseEstimator(), rows, "auto")
+    np.testing.assert_array_equal(codes, rows > 0)
+    assert states == (-1, 1)
+
+
+@pytest.mark.parametrize(
+    ("X", "states", "message"),
+    [
+        ([[0, 2]], "auto", "X must hold 0 or 1, or -1 or 1, only, got 2; binarize="),
+        ([[0, 0.5]], (0, 1), "X must hold 0 or 1 only, got 0.5; binarize="),
+        ([[0, 1], [-1, 1]], "auto", "X must hold 0 or 1, or -1 or 1, only, got -1 as well as 0"),
+        ([[0, 1]], (-1, 1), "X must hold -1 or 1 only, got 0"),
+        ([[-1, 1]], (0, 1), "X must hold 0 or 1 only, got -1"),
+        ([[0, np.nan]], "auto", "contains NaN"),
+        ([[0, np.inf]], "auto", "contains infinity"),
+        ([["yes", "no"]], "auto", "could not convert string to float: 'yes'"),
+        ([0, 1], "auto", "Expected 2D array"),
+        (np.zeros((0, 3)), "auto", "0 sample"),
+        ([[0, 1]], "both", "states must be 'auto', .* got 'both'"),
+        ([[0, 1]], (0, 2), r"states must be 'auto', .* got \(0, 2\)"),
+    ],
+)
+def test_other_values_are_refused_by_name(X, states, message):
+    with pytest.raises(ValueError, match=message):
+        read_codes(BaseEstimator(), X, states)
+
+
+def test_numbers_are_cut_in_two():
+    codes, states = read_codes(BaseEstimator(), [[0.2, 3.0], [7.0, -1.0]], "auto", binarize=1.0)
+    np.testing.assert_array_equal(codes, [[0, 1], [1, 0]])
+    assert states == (0, 1)
+    unknown, _ = read_codes(BaseEstimator(), [[np.nan, 3.0]], (-1, 1), binarize=1.0, missing=True)
+    np.testing.assert_array_equal(unknown, [[np.nan, 1.0]])
+
+
+def test_unknown_entries_stay_unknown():
+    codes, states = read_codes(BaseEstimator(), [[np.nan, -1], [1, np.nan]], "auto", missing=True)
+    np.testing.assert_array_equal(codes, [[np.nan, 0], [1, np.nan]])
+    assert states == (-1, 1)
+
+
+def test_inputs_are_left_alone():
+    X = 2.0 * ROWS - 1
+    before = X.copy()
+    codes, _ = read_codes(BaseEstimator(), X, "auto")
+    merge_rows(codes)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 64, 65, 200])
+def test_merged_rows_are_the_distinct_rows(n):
+    rng = np.random.default_rng(n)
+    pool = rng.integers(0, 2, (9, n)).astype(np.uint8)
+    rows = pool[rng.integers(0, 9, 300)]
+    weights = rng.integers(0, 4, 300).astype(float)
+    sample = merge_rows(rows, weights)
+    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+    expected = np.bincount(inverse.ravel(), weights)
+    order = np.lexsort(sample.rows.T[::-1])
+    np.testing.assert_array_equal(sample.rows[order], distinct[expected > 0])
+    shares = expected[expected > 0] / weights.sum()
+    np.testing.assert_allclose(sample.weights[order], shares, rtol=1e-12)
+    assert sample.total == weights.sum()
+    np.testing.assert_allclose(sample.means, weights @ rows / weights.sum())
+    pairs = rows.T.astype(float) @ (weights[:, None] * rows) / weights.sum()
+    np.testing.assert_allclose(sample.pairs, pairs)
+
+
+def test_weights_must_leave_a_row():
+    with pytest.raises(ValueError, match="sample_weight must have a number above zero"):
+        merge_rows(ROWS.astype(np.uint8), np.zeros(4))
+    with pytest.raises(ValueError, match="sample_weight must be finite and not negative, got -1"):
+        merge_rows(ROWS.astype(np.uint8), [1, 1, -1, 1])
+
+
+def test_constant_columns_are_found_and_have_finite_odds():
+    sample = merge_rows(np.array([[0, 1, 1], [0, 0, 1], [0, 1, 1]], np.uint8))
+    np.testing.assert_array_equal(sample.varying(), [False, True, False])
+    np.testing.assert_allclose(constant_bias(sample), np.log([0.5 / 3.5, 2.5 / 1.5, 3.5 / 0.5]))
+    np.testing.assert_array_equal(sample.columns(sample.varying()).rows.sum(), 1)
+    assert sample.columns(np.ones(3, bool)) is sample
+
+
+def test_alphabets():
+    assert check_alphabet([-1, 1]) == (-1, 1)
+    with pytest.raises(ValueError, match="states must be"):
+        check_alphabet("auto")
+    assert check_alphabet((0, 1)) == (0, 1)
