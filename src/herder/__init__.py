@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from herder.kernel.mmd import kernel_mean, mmd
     from herder.kernel.result import Thinning
     from herder.kernel.thinning import thin
+    from herder.learn.boltzmann import BoltzmannMachine
     from herder.metrics import count_distribution, kl_divergence, total_variation
-    from herder.models.exact import Exact
+    from herder.models.exact import Exact, exact_samples
     from herder.models.moments import Moments
     from herder.models.pairwise import PairwiseModel
     from herder.models.potts import PottsModel
@@ -50,8 +51,9 @@ if TYPE_CHECKING:
     from herder.online.perceptron import Perceptron
     from herder.online.river import for_river
     from herder.online.voted import VotedPerceptron
+    from herder.samplers.annealing import LogPartition, log_partition
     from herder.samplers.clusters import swendsen_wang
-    from herder.samplers.diagnose import diagnose
+    from herder.samplers.diagnose import ScanReport, diagnose
     from herder.samplers.gibbs import gibbs
     from herder.samplers.herded import herded_gibbs
     from herder.samplers.sampling import Sampling
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AROW",
     "NHERD",
+    "BoltzmannMachine",
     "Bounds",
     "Chunks",
     "ConfidenceWeighted",
@@ -78,6 +81,7 @@ __all__ = [
     "KernelHerding",
     "KernelMean",
     "Laplace",
+    "LogPartition",
     "Losses",
     "Matern32",
     "Matern52",
@@ -95,6 +99,7 @@ __all__ = [
     "RandomFeatures",
     "RunningAverage",
     "Sampling",
+    "ScanReport",
     "SecondOrderPerceptron",
     "Stein",
     "Step",
@@ -106,6 +111,7 @@ __all__ = [
     "count_estimate",
     "diagnose",
     "estimate",
+    "exact_samples",
     "expectation_bounds",
     "for_river",
     "gibbs",
@@ -117,6 +123,7 @@ __all__ = [
     "kernel_mean",
     "kl_divergence",
     "load",
+    "log_partition",
     "median_bandwidth",
     "merge",
     "mmd",
@@ -129,6 +136,7 @@ __all__ = [
 
 _HOME = {
     "AROW": "herder.online.gaussian",
+    "BoltzmannMachine": "herder.learn.boltzmann",
     "Bounds": "herder.fields.bounds",
     "Chunks": "herder.kernel.approximate",
     "ConfidenceWeighted": "herder.online.confidence",
@@ -146,6 +154,7 @@ _HOME = {
     "KernelHerding": "herder.kernel.herding",
     "KernelMean": "herder.kernel.ascent",
     "Laplace": "herder.kernel.functions",
+    "LogPartition": "herder.samplers.annealing",
     "Losses": "herder.kernel.losses",
     "Matern32": "herder.kernel.functions",
     "Matern52": "herder.kernel.functions",
@@ -164,6 +173,7 @@ _HOME = {
     "RandomFeatures": "herder.kernel.approximate",
     "RunningAverage": "herder.core.averages",
     "Sampling": "herder.samplers.sampling",
+    "ScanReport": "herder.samplers.diagnose",
     "SecondOrderPerceptron": "herder.online.gaussian",
     "Stein": "herder.kernel.functions",
     "Step": "herder.core.dynamics",
@@ -175,6 +185,7 @@ _HOME = {
     "count_estimate": "herder.fields.uncertainty",
     "diagnose": "herder.samplers.diagnose",
     "estimate": "herder.fields.uncertainty",
+    "exact_samples": "herder.models.exact",
     "expectation_bounds": "herder.fields.bounds",
     "for_river": "herder.online.river",
     "gibbs": "herder.samplers.gibbs",
@@ -186,6 +197,7 @@ _HOME = {
     "kernel_mean": "herder.kernel.mmd",
     "kl_divergence": "herder.metrics",
     "load": "herder.io",
+    "log_partition": "herder.samplers.annealing",
     "median_bandwidth": "herder.kernel.bandwidth",
     "merge": "herder.online.merging",
     "mmd": "herder.kernel.mmd",

@@ -1,5 +1,6 @@
 """Samplers of discrete models: Gibbs, herded Gibbs, Swendsen-Wang."""
 
+from herder.samplers.annealing import LogPartition, log_partition
 from herder.samplers.clusters import swendsen_wang
 from herder.samplers.diagnose import OrderReport, ScanReport, diagnose
 from herder.samplers.endless import stream
@@ -10,6 +11,7 @@ from herder.samplers.run import RunOptions
 from herder.samplers.sampling import Sampling, SamplingPosition
 
 __all__ = [
+    "LogPartition",
     "OrderReport",
     "RunOptions",
     "Sampling",
@@ -18,6 +20,7 @@ __all__ = [
     "diagnose",
     "gibbs",
     "herded_gibbs",
+    "log_partition",
     "scan_order",
     "stream",
     "swendsen_wang",
