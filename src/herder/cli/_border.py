@@ -5,7 +5,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import ParamSpec
@@ -29,6 +29,7 @@ __all__ = [
     "parse_bins",
     "parse_size",
     "progress_bar",
+    "refuse_given",
     "require_output",
     "user_errors",
 ]
@@ -207,3 +208,13 @@ def command_line(context: typer.Context) -> str:
                 words.append(parameter.opts[-1])
             words.append(str(item))
     return shlex.join(words)
+
+
+def refuse_given(context: typer.Context, names: Collection[str], why: str) -> None:
+    """Refuse options on the command line that would not be heeded."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name)
+        if name in names and given is not None and given.name == "COMMANDLINE":
+            value = context.params[name]
+            raise ValueError(f"{parameter.opts[-1]} must be left out {why}, got {value}")

@@ -171,6 +171,10 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> None:
 def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
     """Read the model that goes on, and how its rows became features if that is known."""
     model, meta = read_model(path)
+    if not hasattr(model, "classes_"):
+        raise ValueError(
+            f"--continue must name a classifier, got the {type(model).__name__} of {path}"
+        )
     if job.new_classes and model.new_classes == "error":
         if len(model.classes_) == 2:
             raise ValueError(

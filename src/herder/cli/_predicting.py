@@ -34,6 +34,7 @@ class Job:
     by: str
     label: str | None
     skip_broken: bool
+    probabilities: bool
 
 
 def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[str]]:
@@ -49,6 +50,12 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
         Takes the answers as csv if they go to no file of their own.
     """
     model, meta = read_model(job.model)
+    if not hasattr(model, "classes_"):
+        return _fill(job, model, progress, out)
+    if job.probabilities:
+        raise ValueError(
+            f"--probabilities must be left out for {type(model).__name__}, whose answers have them"
+        )
     kept = Input.of_model(job.model, meta)
     ranking = rank(model, job.top, job.by) if job.explain else None
     stream = None if job.data is None else _opened(job, job.data, model, kept)
@@ -66,6 +73,30 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
                 heed_signals()
                 words.look(chunk)
     return ranking.lines(columns, words), about
+
+
+def _fill(job: Job, model: Any, progress: Progress, out: TextIO) -> tuple[list[str], list[str]]:
+    """Fill gaps with a random field, and list its couplings."""
+    from herder.cli._filling import field_of, fill_gaps, strongest
+
+    field = field_of(model, job.model)
+    refused = {"--label": job.label, "--skip-broken": job.skip_broken}
+    refused["--by"] = job.by if job.by != "weight" else None
+    for option, value in refused.items():
+        if value:
+            raise ValueError(f"{option} must be left out for a random field, got {value}")
+    about = []
+    if job.data is not None:
+        found = fill_gaps(
+            field,
+            job.data,
+            job.output,
+            probabilities=job.probabilities,
+            progress=progress,
+            out=None if job.explain else out,
+        )
+        about = found.lines(job.output, job.probabilities)
+    return strongest(field, job.top) if job.explain else [], about
 
 
 def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:

@@ -1,4 +1,4 @@
-"""``herder predict``: labels of rows by a model, and what the model has learnt."""
+"""``herder predict``: labels of rows, or what their gaps hold, and what a model has learnt."""
 
 import sys
 from pathlib import Path
@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from herder.cli._border import progress_bar, require_output, user_errors
-from herder.cli.learn import refuse_given
+from herder.cli._border import progress_bar, refuse_given, require_output, user_errors
 
 __all__ = ["predict"]
 
@@ -23,7 +22,7 @@ def predict(
         typer.Argument(
             metavar="DATA",
             help="Rows like those it learnt from: svmlight lines (- for the standard input) or a "
-            "table. Labels may be there or not.",
+            "table. Labels may be there or not. For a Boltzmann machine: a table with gaps.",
         ),
     ] = None,
     output: Annotated[
@@ -52,6 +51,14 @@ def predict(
         Literal["weight", "confidence"],
         typer.Option("--by", help="List the largest weights, or the surest (largest z)."),
     ] = "weight",
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="For a Boltzmann machine: give the probability of the upper state of every cell "
+            "instead of a filled table.",
+        ),
+    ] = False,
     label: Annotated[
         str | None,
         typer.Option(
@@ -76,6 +83,9 @@ def predict(
     are) and margin, which says how far the label is ahead of the next one. If the rows have
     labels of their own, the error is told. Svmlight rows may have features that the model has
     not seen: they leave the margin as it is, and make models that give probabilities less sure.
+
+    A Boltzmann machine has no labels: it fills the empty cells of a table, each with its more
+    probable value given the other cells of the row, and explains itself by its couplings.
     """
     if data is None and not explain:
         raise ValueError("data must be given, unless you only --explain the model, got none")
@@ -90,7 +100,7 @@ def predict(
         raise ValueError(f"output must be left out without DATA, got {str(output)!r}")
     from herder.cli._predicting import Job, run_job
 
-    job = Job(model, data, output, explain, top, by, label, skip_broken)
+    job = Job(model, data, output, explain, top, by, label, skip_broken, probabilities)
     out = sys.stdout  # before a progress bar takes its place
     answers_here = output is None and not explain
     with progress_bar() as progress:

@@ -10,10 +10,10 @@ from herder.cli._border import (
     command_line,
     parse_size,
     progress_bar,
+    refuse_given,
     require_output,
     user_errors,
 )
-from herder.cli.learn import refuse_given
 
 __all__ = ["sample"]
 

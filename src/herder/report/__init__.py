@@ -1,5 +1,6 @@
 """One self-contained HTML page from results: numbers, tables and pictures, no links out."""
 
+from herder.report.machine import MachineReport, machine_page
 from herder.report.page import Facts, Page, Picture, Table, Text
 from herder.report.sampling import SamplingReport, sampling_page
 from herder.report.synthesis import Synthesis, synthesis_page
@@ -7,6 +8,7 @@ from herder.report.thinning import MmdPath, ThinningReport, mmd_path, thinning_p
 
 __all__ = [
     "Facts",
+    "MachineReport",
     "MmdPath",
     "Page",
     "Picture",
@@ -15,6 +17,7 @@ __all__ = [
     "Table",
     "Text",
     "ThinningReport",
+    "machine_page",
     "mmd_path",
     "sampling_page",
     "synthesis_page",

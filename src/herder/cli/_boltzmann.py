@@ -1,0 +1,168 @@
+"""The job behind ``herder learn --algorithm boltzmann``: fit rows, check the machine, write it."""
+
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.progress import Progress
+
+from herder._store import whole_file
+from herder.cli._batch import counted
+from herder.cli._binary import BinaryTable, read_binary
+from herder.io import save
+from herder.learn.boltzmann import BoltzmannMachine
+from herder.learn.check import FitCheck, check_fit
+from herder.learn.rows import ConstantColumnWarning, merge_rows
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["Job", "read_alpha", "run_job"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of ``herder learn`` that a Boltzmann machine takes."""
+
+    train: tuple[Path, ...]
+    output: Path
+    params: dict[str, Any]
+    drop: tuple[str, ...]
+    weight: str | None
+    test: Path | None
+    report: Path | None
+    max_memory: int
+    quiet: bool
+    command: str
+
+
+def read_alpha(text: str) -> float | str:
+    """Read the weight of a penalty."""
+    if text == "cv":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"alpha must be cv or a number from 0 on, got {text!r}")
+    return number
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Log pseudo-likelihood of rows that were not learnt, and if columns were independent."""
+
+    path: Path
+    n_rows: int
+    machine: float
+    independent: float
+
+    def __str__(self) -> str:
+        better = "better" if self.machine > self.independent else "no better"
+        return (
+            f"log pseudo-likelihood of a row of {self.path} ({counted(self.n_rows, 'row')}): "
+            f"{self.machine:.4f}, {better} than with independent columns: {self.independent:.4f}"
+        )
+
+
+def run_job(job: Job, progress: Progress) -> list[str]:
+    """Do the job; give the lines to print."""
+    reading: dict[str, Any] = {"progress": progress, "max_memory": job.max_memory}
+    table = read_binary(job.train, role="train", drop=job.drop, weight=job.weight, **reading)
+    test = None
+    if job.test is not None:
+        test = read_binary([job.test], role="test", names=table.names, **reading)
+    machine = _fitted(job, table, progress)
+    held = None if job.test is None or test is None else _held_out(job.test, machine, table, test)
+    vars(machine)["feature_names_in_"] = np.array(table.names, dtype=object)
+    machine.model_ = PairwiseModel(
+        machine.couplings_, machine.biases_, machine.states_, names=table.names
+    )
+    task = progress.add_task("checking", total=None, note="")
+    sample = merge_rows(_codes(table), table.weight)
+    check = check_fit(machine.model_, sample.rows, sample.weights, round(sample.total))
+    progress.update(task, total=1, completed=1)
+    page = None if job.report is None else _page(job, machine, check, held)
+    _write(job, machine, page)
+    return [] if job.quiet else _summary(job, table, machine, check, held)
+
+
+def _fitted(job: Job, table: BinaryTable, progress: Progress) -> BoltzmannMachine:
+    machine = BoltzmannMachine(**job.params)
+    # plain rows have no names of their own, and messages should have them
+    vars(machine)["_labels"] = lambda: list(table.names)
+    task = progress.add_task("fitting", total=None, note="")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        machine.fit(table.rows, sample_weight=table.weight)
+    progress.update(task, total=1, completed=1)
+    del vars(machine)["_labels"]
+    for warning in caught:
+        # constant columns are in the report of the fit
+        if not job.quiet and not issubclass(warning.category, ConstantColumnWarning):
+            typer.echo(f"herder: {warning.message}", err=True)
+    return machine
+
+
+def _codes(table: BinaryTable) -> NDArray[np.uint8]:
+    return (table.rows == 1).astype(np.uint8)
+
+
+def _held_out(
+    path: Path, machine: BoltzmannMachine, table: BinaryTable, test: BinaryTable
+) -> _HeldOut:
+    mass = np.ones(len(table.rows)) if table.weight is None else table.weight
+    share = (mass @ _codes(table) + 0.5) / (mass.sum() + 1)
+    upper = _codes(test).mean(axis=0)
+    alone = float(upper @ np.log(share) + (1 - upper) @ np.log1p(-share))
+    return _HeldOut(path, len(test.rows), machine.pseudo_likelihood(test.rows), alone)
+
+
+def _write(job: Job, machine: BoltzmannMachine, page: str | None) -> None:
+    """Write both files beside their places, and put them into place at the end."""
+    with ExitStack() as files:
+        part = files.enter_context(whole_file(job.output))
+        try:
+            save(machine, part)
+        except OSError as error:
+            raise OSError(str(error).replace(str(part), str(job.output))) from error
+        if job.report is not None and page is not None:
+            files.enter_context(whole_file(job.report)).write_text(page, encoding="utf-8")
+
+
+def _summary(
+    job: Job,
+    table: BinaryTable,
+    machine: BoltzmannMachine,
+    check: FitCheck,
+    held: _HeldOut | None,
+) -> list[str]:
+    low, high = machine.states_
+    lines = [
+        f"{job.output}: BoltzmannMachine, {counted(len(table.names), 'column')} of {low} and "
+        f"{high}, {counted(len(table.rows), 'row')}",
+        *str(machine.diagnostics_).splitlines(),
+        *([] if held is None else [str(held)]),
+        *str(check).splitlines(),
+    ]
+    return lines if job.report is None else [*lines, f"report: {job.report}"]
+
+
+def _page(job: Job, machine: BoltzmannMachine, check: FitCheck, held: _HeldOut | None) -> str:
+    import herder
+    from herder.report import MachineReport, machine_page
+
+    return machine_page(
+        MachineReport(
+            source=", ".join(path.name for path in job.train),
+            machine=machine,
+            check=check,
+            notes=[] if held is None else [str(held)],
+            command=job.command,
+            version=herder.__version__,
+        )
+    ).html()

@@ -1,0 +1,296 @@
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from herder._store import write_table
+from herder.cli import app
+from herder.io import load, read_model
+from tests.cli.conftest import NAMES, binary_rows
+
+COMMAND = [sys.executable, "-m", "herder", "learn", "--algorithm", "boltzmann"]
+
+
+def invoke(*words: object):
+    given = ["learn", "--algorithm", "boltzmann", *(str(word) for word in words)]
+    return CliRunner().invoke(app, given)
+
+
+def done(*words: object) -> list[str]:
+    result = invoke(*words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout.splitlines()
+
+
+def error_line(*words: object) -> str:
+    result = invoke(*words)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("herder: ")
+    return line
+
+
+def slope(X, W, b, alpha, weight=None):
+    """Gradient of the penalised negative pseudo-likelihood of 0/1 rows, in plain NumPy."""
+    weight = np.full(len(X), 1 / len(X)) if weight is None else weight / weight.sum()
+    residual = (1 / (1 + np.exp(-X @ W - b)) - X) * weight[:, None]
+    found = X.T @ residual
+    found = found + found.T + 4 * alpha * W
+    np.fill_diagonal(found, 0)
+    return found, residual.sum(axis=0)
+
+
+def assert_flat(X, machine, alpha, weight=None):
+    """At the start of the search, independent columns, the gradient is of the order of 0.1."""
+    couplings, biases = slope(X, machine.couplings_, machine.biases_, alpha, weight)
+    assert np.abs(couplings).max() < 1e-6
+    assert np.abs(biases).max() < 1e-6
+
+
+def test_the_machine_is_at_the_top_of_the_pseudo_likelihood(binary_csv, tmp_path):
+    out = tmp_path / "m.safetensors"
+    lines = done(binary_csv, "-o", out)
+    machine, meta = read_model(out)
+    assert meta == {}
+    assert_flat(binary_rows(), machine, 1e-3)
+    assert machine.feature_names_in_.tolist() == list(NAMES)
+    assert machine.model_.names == NAMES
+    assert lines[0] == f"{out}: BoltzmannMachine, 5 columns of 0 and 1, 200 rows"
+    assert lines[1].startswith("pl: converged after")
+    assert any(line.startswith("pairs: off by at most") for line in lines)
+    assert lines[-1].startswith("Trust it")
+
+
+def test_options_reach_the_machine(binary_csv, tmp_path):
+    out = tmp_path / "m.safetensors"
+    done(binary_csv, "-o", out, "--alpha", "0.05", "--drop", "wind", "-q")
+    keep = [j for j, name in enumerate(NAMES) if name != "wind"]
+    assert_flat(binary_rows()[:, keep], load(out), 0.05)
+    done(binary_csv, "-o", out, "--method", "pl-node", "--penalty", "l1", "--alpha", "0.02")
+    params = load(out).get_params()
+    assert (params["method"], params["penalty"], params["alpha"]) == ("pl-node", "l1", 0.02)
+    done(binary_csv, "-o", out, "--penalty", "none")
+    assert_flat(binary_rows(), load(out), 0.0)
+    lines = done(binary_csv, "-o", out, "--alpha", "cv", "--random-state", "4")
+    assert any("held-back row" in line for line in lines)
+    assert load(out).cv_scores_.shape[1] == 5
+    done(binary_csv, "-o", out, "--method", "pcd", "--epochs", "3")
+    assert load(out).n_epochs == 3
+    done(binary_csv, "-o", out, "--method", "ml")
+    assert load(out).method == "ml"
+
+
+def test_weights_and_several_tables(tmp_path):
+    X, mass = binary_rows(), np.random.default_rng(3).random(200)
+    for part, rows in enumerate((slice(0, 90), slice(90, 200))):
+        columns = {name: X[rows, j] for j, name in enumerate(NAMES)} | {"mass": mass[rows]}
+        write_table(tmp_path / f"{part}.csv", list(columns), [columns])
+    out = tmp_path / "m.safetensors"
+    done(tmp_path / "0.csv", tmp_path / "1.csv", "-o", out, "--weight", "mass")
+    assert_flat(X, load(out), 1e-3, mass)
+
+
+def test_rows_of_minus_one_and_one_stay_so(tmp_path):
+    X = 2 * binary_rows() - 1
+    np.save(tmp_path / "t.npy", X)
+    lines = done(tmp_path / "t.npy", "-o", tmp_path / "m.safetensors")
+    machine = load(tmp_path / "m.safetensors")
+    assert machine.states_ == (-1, 1)
+    assert machine.model_.names == ("x0", "x1", "x2", "x3", "x4")
+    assert "5 columns of -1 and 1" in lines[0]
+
+
+def test_held_out_rows_are_told(binary_csv, tmp_path):
+    rows = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1]])
+    order = ("late", "rain", "dark", "cold", "wind")
+    columns = {name: rows[:, NAMES.index(name)] for name in order}
+    write_table(tmp_path / "t.csv", order, [columns])
+    lines = done(binary_csv, "-o", tmp_path / "m.safetensors", "--test", tmp_path / "t.csv")
+    machine = load(tmp_path / "m.safetensors")
+    p = 1 / (1 + np.exp(-rows @ machine.couplings_ - machine.biases_))
+    ours = np.log(np.where(rows == 1, p, 1 - p)).sum(axis=1).mean()
+    share = (binary_rows().sum(axis=0) + 0.5) / 201
+    alone = np.log(np.where(rows == 1, share, 1 - share)).sum(axis=1).mean()
+    (line,) = [line for line in lines if "(3 rows)" in line]
+    assert f"{ours:.4f}, " in line
+    assert line.endswith(f"than with independent columns: {alone:.4f}")
+    assert ("no better" in line) == (ours <= alone)
+
+
+def test_constant_columns_are_named(tmp_path):
+    X = binary_rows()
+    X[:, 2] = 1
+    write_table(tmp_path / "t.csv", NAMES, [{n: X[:, j] for j, n in enumerate(NAMES)}])
+    lines = done(tmp_path / "t.csv", "-o", tmp_path / "m.safetensors")
+    assert any(line.startswith("mind: 1 constant column") and "cold" in line for line in lines)
+    machine = load(tmp_path / "m.safetensors")
+    assert not machine.couplings_[2].any()
+    assert machine.biases_[2] == pytest.approx(np.log(200.5 / 0.5))
+
+
+def test_couplings_without_a_best_value_are_told_by_name(tmp_path):
+    X = binary_rows()
+    X[:, 1] = X[:, 0]
+    write_table(tmp_path / "t.csv", NAMES, [{n: X[:, j] for j, n in enumerate(NAMES)}])
+    result = invoke(tmp_path / "t.csv", "-o", tmp_path / "m.safetensors", "--penalty", "none")
+    assert result.exit_code == 0, result.output
+    assert "couplings without a finite best value: columns rain and wind" in result.stderr
+    assert all(line.startswith("herder: ") for line in result.stderr.splitlines())
+    words = (tmp_path / "t.csv", "-o", tmp_path / "m.safetensors", "--penalty", "none", "-q")
+    quiet = invoke(*words)
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
+def test_a_page_goes_along(binary_csv, tmp_path):
+    page = tmp_path / "p.html"
+    lines = done(binary_csv, "-o", tmp_path / "m.safetensors", "--report", page)
+    assert lines[-1] == f"report: {page}"
+    html = page.read_text(encoding="utf-8")
+    assert "5 columns of days.csv" in html
+    assert "Trust it" in html
+    assert "herder learn" in html
+
+
+CASES = [
+    (("nowhere.csv",), "must name a file that exists"),
+    (("{lines}",), "train must be a table (.csv, .npy, .npz, .parquet) for a Boltzmann machine"),
+    (("{table}", "{lines}"), "train must be a table"),
+    (("{table}", "{other}"), "{other} must have a column 'rain', got none"),
+    (("{table}", "--test", "{other}"), "{other} must have a column 'rain', got none"),
+    (("{table}", "--test", "{lines}"), "test must be a table"),
+    (("{other}",), "column 'a' of {other} must hold 0 and 1, or -1 and 1, got 2 in row 1: --drop"),
+    (("{other}", "--drop", "a"), "column 'b' of {other} must have a value in every row, got none"),
+    (("{other}", "--drop", "a", "--drop", "b"), "got 'late' in row 0: --drop note"),
+    (("{other}", "--drop", "z"), "drop must name a column of {other}, got 'z'"),
+    (("{other}", "--weight", "z"), "weight must name a column of {other}, got 'z'"),
+    (("{mixed}", "--weight", "w"), "column 'w' of {mixed} must hold weights from 0 on"),
+    (("{mixed}", "--drop", "w"), "X must hold"),
+    (("{mixed}", "--drop", "w", "--drop", "x", "--drop", "y"), "must have a column left to learn"),
+    (("{table}", "--alpha", "much"), "alpha must be cv or a number from 0 on, got 'much'"),
+    (("{table}", "--alpha", "-1"), "alpha must be cv or a number from 0 on, got '-1'"),
+    (("{table}", "--alpha", "1", "--penalty", "none"), "--alpha must be left out with --penalty"),
+    (("{table}", "--alpha", "cv", "--method", "cd"), "alpha must be a number for method='cd'"),
+    (("{table}", "--penalty", "l1", "--method", "ml"), "penalty must be 'l2' or None for method="),
+    (("{table}", "--epochs", "3"), "--epochs must be left out for --method pl, got 3"),
+    (("{table}", "-C", "1"), "-C must be left out for boltzmann, got 1.0"),
+    (("{table}", "--label", "rain"), "--label must be left out for boltzmann, got rain"),
+    (("{table}", "--shuffle"), "--shuffle must be left out for boltzmann"),
+    (("{table}", "--continue", "{table}"), "--continue must be left out for boltzmann"),
+    (("{table}", "--skip-broken"), "--skip-broken must be left out for boltzmann"),
+    (("{table}", "--hash-bits", "5"), "--hash-bits must be left out for boltzmann"),
+    (("{table}", "--features", "5"), "--features must be left out for boltzmann"),
+    (("{table}", "--report", "p.pdf"), "report must end in .html or .htm"),
+    (("{table}", "--max-memory", "no"), "max-memory must be a size"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), CASES)
+def test_errors_are_one_line_and_leave_nothing(binary_csv, tmp_path, words, message):
+    texts = {
+        "lines.svm": "1 1:1\n",
+        "other.csv": "a,b,note\n0,,late\n2,1,paid\n",
+        "mixed.csv": "x,y,w\n0,1,1\n-1,1,-2\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    def filled(text: str) -> str:
+        text = text.replace("{table}", str(binary_csv))
+        for name in texts:
+            text = text.replace(f"{{{name.partition('.')[0]}}}", str(tmp_path / name))
+        return text
+
+    line = error_line(*map(filled, words), "-o", tmp_path / "m.safetensors")
+    assert filled(message) in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(texts)
+
+
+def test_rows_that_need_too_much_memory_are_refused(tmp_path):
+    np.save(tmp_path / "t.npy", np.zeros((20_000, 20), dtype=np.int8))
+    words = (tmp_path / "t.npy", "-o", tmp_path / "m.safetensors", "--max-memory", "1M")
+    assert "max-memory must be at least 7M for 20,000 rows of 20 columns, got 1M" in error_line(
+        *words
+    )
+
+
+def test_classifiers_do_not_take_what_machines_take(binary_csv, tmp_path):
+    for option, value in (("--method", "ml"), ("--alpha", "cv"), ("--report", "p.html")):
+        words = ["learn", str(binary_csv), "--label", "late", option, value]
+        result = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "m.safetensors")])
+        assert result.exit_code == 2
+        assert f"{option} must be left out for nherd, got {value}" in result.stderr
+
+
+def test_a_classifier_does_not_go_on_from_a_machine(binary_csv, tmp_path):
+    done(binary_csv, "-o", tmp_path / "m.safetensors")
+    words = ["learn", str(binary_csv), "--label", "late", "--continue"]
+    words += [str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "n.safetensors")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "--continue must name a classifier, got the BoltzmannMachine of" in result.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_the_old_model(binary_csv, tmp_path, number, code):
+    out = tmp_path / "m.safetensors"
+    out.write_bytes(b"as it was")
+    words = [binary_csv, "-o", out, "--method", "pcd", "--epochs", 10**7]
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": "120"},
+    )
+    try:
+        assert process.stderr is not None
+        seen = ""
+        while "fitting" not in seen:
+            letter = process.stderr.read(1)
+            assert letter, seen
+            seen += letter
+        time.sleep(1.0)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == code
+    if number == signal.SIGINT:
+        assert errors.endswith("herder: stopped: nothing was written\n")
+    assert out.read_bytes() == b"as it was"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_full_disk_leaves_the_old_model_and_no_page(tmp_path):
+    rng = np.random.default_rng(2)
+    np.save(tmp_path / "t.npy", (rng.random((200, 150)) < 0.5).astype(np.int8))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    out = folder / "m.safetensors"
+    out.write_bytes(b"as it was")
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    words: list[object] = [tmp_path / "t.npy", "-o", out, "--report", folder / "p.html"]
+    process = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        capture_output=True,
+        text=True,
+        preexec_fn=small_files,
+        timeout=200,
+    )
+    assert process.returncode == 2, process.stderr
+    assert f"{Path(out)} could not be written" in process.stderr.splitlines()[-1]
+    assert out.read_bytes() == b"as it was"
+    assert list(folder.iterdir()) == [out]
