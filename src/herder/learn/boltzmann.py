@@ -117,8 +117,8 @@ class BoltzmannMachine(BaseEstimator):
     >>> rows = [[0, 0], [0, 0], [1, 1], [1, 1], [0, 1], [1, 0], [1, 1], [0, 0]]
     >>> machine = BoltzmannMachine(alpha=0.01).fit(rows)
     >>> machine.couplings_.round(2)
-    array([[0.  , 1.88],
-           [1.88, 0.  ]])
+    array([[0.  , 1.57],
+           [1.57, 0.  ]])
     """
 
     n_features_in_: int

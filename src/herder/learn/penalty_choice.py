@@ -129,14 +129,17 @@ def choose_alpha(
 def _folds(
     codes: NDArray[np.uint8], cv: Any, random_state: int | np.random.Generator | None
 ) -> Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    split = getattr(cv, "split", None)
-    if split is not None and type(cv) is not str:
-        return split(codes)
+    if _is_splitter(cv):
+        return cv.split(codes)
     n_folds, n_rows = positive_int(cv, "cv"), len(codes)
     if not 2 <= n_folds <= n_rows:
         raise ValueError(f"cv must be from 2 to the number of rows, {n_rows}, got {cv!r}")
     parts = np.array_split(np.random.default_rng(random_state).permutation(n_rows), n_folds)
     return [(np.setdiff1d(np.arange(n_rows), part), np.sort(part)) for part in parts]
+
+
+def _is_splitter(cv: Any) -> bool:
+    return hasattr(cv, "split") and not isinstance(cv, str)
 
 
 def _independent_score(sample: Sample, held: Sample, chosen: NDArray[np.bool_]) -> float:
