@@ -13,7 +13,12 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 #: Commands that docutils does not know, in words that it knows.
-SYNONYMS = {r"\\dots\b": r"\\ldots", r"\\Pr\b": r"\\operatorname{Pr}"}
+SYNONYMS = {
+    r"\\dots\b": r"\\ldots",
+    r"\\Pr\b": r"\\operatorname{Pr}",
+    r"\\Big(?=\()": r"\\Bigl",
+    r"\\Big(?=\))": r"\\Bigr",
+}
 
 
 def translate(node: nodes.Element, *, as_block: bool) -> str:
