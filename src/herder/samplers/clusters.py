@@ -85,16 +85,14 @@ def cluster_chains(
             "use gibbs"
         )
     seeds = chain_seeds(random_state, n_chains)
-    return lambda field, k, start: _ClusterChain(field, start, seeds[k])
+    bonds = _Bonded(model)
+    return lambda k, start: _ClusterChain(bonds, start, seeds[k])
 
 
-class _ClusterChain:
-    """A chain whose sweeps change clusters."""
+class _Bonded:
+    """What all chains of a model have in common."""
 
-    def __init__(
-        self, model: Field, start: NDArray[np.uint8] | None, seed: np.random.SeedSequence
-    ) -> None:
-        first, edges, coins = seed.spawn(3)
+    def __init__(self, model: Field) -> None:
         self.binary = isinstance(model, PairwiseModel)
         field: Any = model.to_states((-1, 1)) if isinstance(model, PairwiseModel) else model
         order = np.lexsort(field.edges.T)  # by the later site, then by the earlier one
@@ -108,11 +106,21 @@ class _ClusterChain:
             (gains > 0).astype(np.uint8),
         )
         self.base = field.biases if self.binary else field.fields
+        self.n_sites, self.n_states = field.n_sites, field.n_states
+
+
+class _ClusterChain:
+    """A chain whose sweeps change clusters."""
+
+    def __init__(
+        self, bonded: _Bonded, start: NDArray[np.uint8] | None, seed: np.random.SeedSequence
+    ) -> None:
+        first, edges, coins = seed.spawn(3)
+        self.bonds, self.base, self.binary = bonded.bonds, bonded.base, bonded.binary
         self.edge_rng, self.coin_rng = (np.random.default_rng(s) for s in (edges, coins))
-        size = model.n_sites
-        if start is None:
-            start = np.random.default_rng(first).integers(0, model.n_states, size, np.uint8)
-        self.x = start
+        rng = np.random.default_rng(first)
+        drawn = rng.integers(0, bonded.n_states, bonded.n_sites, np.uint8)
+        self.x = drawn if start is None else start
         self.n_sweeps = self.n_clusters = 0
 
     def advance(self, out: NDArray[np.uint8]) -> None:

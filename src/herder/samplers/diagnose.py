@@ -20,7 +20,7 @@ from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers.gibbs import gibbs
 from herder.samplers.herded import herded_gibbs
-from herder.samplers.orders import ORDERS, Field, scan_order
+from herder.samplers.orders import ORDERS, Field, check_model, scan_order
 
 __all__ = ["OrderReport", "ScanReport", "diagnose"]
 
@@ -142,9 +142,10 @@ def diagnose(
     >>> report.orders[0].final_error < report.orders[0].gibbs_error / 3
     True
     """
+    check_model(model)
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
-    if not len(orders):
-        raise ValueError("orders must have an order, got none")
+    if isinstance(orders, str) or not len(orders):
+        raise ValueError(f"orders must be a list of orders, got {orders!r}")
     paths = {_label(order): scan_order(model, order) for order in orders}
     pieces = _pieces(model, positive_int(n_pieces, "n_pieces"))
     tried = [_try_piece(model, sites, paths, n_sweeps) for sites in pieces]

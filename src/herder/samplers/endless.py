@@ -59,5 +59,5 @@ def stream(
         make = herded_chains(condition, **options)
     else:
         make = cluster_chains(condition, **({"random_state": 0} | options))
-    chain = make(condition.field, 0, check_start(condition, start, 1)[0])
+    chain = make(0, check_start(condition, start, 1)[0])
     return stream_chain(condition, chain)

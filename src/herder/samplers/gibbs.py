@@ -25,7 +25,7 @@ from scipy.special import expit
 from herder.models.graph import Adjacency, finite_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _gibbs_jit as _jit
-from herder.samplers.orders import Field, scan_order
+from herder.samplers.orders import Field
 from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
@@ -91,11 +91,10 @@ def gibbs(
     n_chains = check_options("gibbs", run)
     condition = Condition(model, evidence)
     heats = _check_heats(temperatures)
-    path = scan_order(condition.field, condition.restrict_order(order))
     make = gibbs_chains(
         condition, order=order, temperatures=heats, random_state=random_state, n_chains=n_chains
     )
-    options = (heats.tolist(), path.tobytes())
+    options = (heats.tolist(), condition.scan(order).tobytes())
     return run_chains("gibbs", condition, make, n_sweeps, options=options, **run)
 
 
@@ -109,7 +108,7 @@ def gibbs_chains(
 ) -> MakeChain:
     """Give the maker of chains."""
     model = condition.field
-    path = scan_order(model, condition.restrict_order(order))
+    path = condition.scan(order)
     heats = _check_heats(temperatures)
     seeds = chain_seeds(random_state, n_chains)
     degrees = np.diff(model.adjacency.indptr)
@@ -117,8 +116,9 @@ def gibbs_chains(
     small = width <= TABLE_WIDTH and model.n_sites << width <= TABLE_SIZE
     if isinstance(model, PairwiseModel) and small and len(heats) == 1:
         table = _Table(model, path)
-        return lambda _, k, start: _TableChain(table, start, seeds[k])
-    return lambda field, k, start: _FieldChain(field, path, heats, start, seeds[k])
+        return lambda k, start: _TableChain(table, start, seeds[k])
+    gains = _Gains(model, path, heats)
+    return lambda k, start: _FieldChain(gains, start, seeds[k])
 
 
 def chain_seeds(
@@ -207,75 +207,75 @@ class _TableChain:
         return {}
 
 
+class _Gains:
+    """What all chains of a model have in common that keep the gains of states."""
+
+    def __init__(self, model: Field, order: NDArray[np.intp], heats: NDArray[np.float64]) -> None:
+        self.binary = isinstance(model, PairwiseModel)
+        field: Any = model.to_states((0, 1)) if isinstance(model, PairwiseModel) else model
+        self.couplings = field.couplings
+        self.near = _jit.Neighbours(*field.adjacency)
+        self.base = field.biases if self.binary else field.fields
+        self.n_sites, self.n_states = field.n_sites, field.n_states
+        share = len(self.near.indices) / max(1, self.n_sites * (self.n_sites - 1))
+        self.dense = self.binary and share > DENSE
+        if self.dense and field.is_sparse:
+            self.couplings = self.couplings.toarray()
+        self.order, self.heats = order, heats
+        self.stride = max(1, NOISE // (len(heats) * len(order) * self.n_states))
+
+    def at(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Give the gains of all states at all sites of a state."""
+        if self.binary:
+            return self.base + self.couplings @ x.astype(np.float64)
+        return self.base + self.couplings @ (x[:, None] == np.arange(self.n_states)).astype(float)
+
+
 class _FieldChain:
     """A chain that keeps the gains of all states, for any model and many temperatures."""
 
     def __init__(
-        self,
-        model: Field,
-        order: NDArray[np.intp],
-        heats: NDArray[np.float64],
-        start: NDArray[np.uint8] | None,
-        seed: np.random.SeedSequence,
+        self, gains: _Gains, start: NDArray[np.uint8] | None, seed: np.random.SeedSequence
     ) -> None:
         first, sites, swaps = seed.spawn(3)
-        self.binary = isinstance(model, PairwiseModel)
-        self.model: Any = model.to_states((0, 1)) if isinstance(model, PairwiseModel) else model
-        self.near = _jit.Neighbours(*self.model.adjacency)
-        n_sites = model.n_sites
-        dense = self.binary and len(self.near.indices) > DENSE * n_sites * (n_sites - 1)
-        rows: Any = self.model.couplings
-        self.couplings = (rows.toarray() if self.model.is_sparse else rows) if dense else None
-        self.base = self.model.biases if self.binary else self.model.fields
-        self.order, self.heats, self.t = order, heats, 0
-        self.stride = max(1, NOISE // (len(heats) * len(order) * model.n_states))
+        self.gains, self.t = gains, 0
         self.site_rng, self.swap_rng = (np.random.default_rng(s) for s in (sites, swaps))
-        size = (len(heats), n_sites)
+        n_heats = len(gains.heats)
         if start is None:
-            self.x = np.random.default_rng(first).integers(0, model.n_states, size, np.uint8)
+            size = (n_heats, gains.n_sites)
+            self.x = np.random.default_rng(first).integers(0, gains.n_states, size, np.uint8)
         else:
-            self.x = np.tile(start, (len(heats), 1))
-        self.who = np.arange(len(heats))
-        self.swaps = np.zeros((len(heats) - 1, 2), dtype=np.int64)
-        self._refresh()
-
-    def _refresh(self) -> None:
-        """Compute the gains from the states."""
-        rows = self.model.couplings
-        if self.binary:
-            self.f = np.array([self.base + rows @ x.astype(np.float64) for x in self.x])
-        else:
-            states = np.arange(self.model.n_states)
-            self.f = np.array(
-                [self.base + rows @ (x[:, None] == states).astype(float) for x in self.x]
-            )
+            self.x = np.tile(start, (n_heats, 1))
+        self.f = np.array([gains.at(x) for x in self.x])
+        self.who = np.arange(n_heats)
+        self.swaps = np.zeros((n_heats - 1, 2), dtype=np.int64)
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         done = 0
         while done < len(out):
             if self.t % REFRESH == 0:
-                self._refresh()
-            size = min(len(out) - done, REFRESH - self.t % REFRESH, self.stride)
+                self.f = np.array([self.gains.at(x) for x in self.x])
+            size = min(len(out) - done, REFRESH - self.t % REFRESH, self.gains.stride)
             self._run(out[done : done + size])
             done += size
             self.t += size
 
     def _run(self, out: NDArray[np.uint8]) -> None:
-        n_heats = len(self.heats)
-        shape = (len(out), n_heats, len(self.order))
-        uniforms = self.swap_rng.random((len(out), n_heats))
-        rest = self.heats, self.t, self.x, self.f, self.who, self.swaps, out
-        if not self.binary:
-            noise = self.site_rng.standard_exponential((*shape, self.model.n_states))
+        gains = self.gains
+        shape = (len(out), len(gains.heats), len(gains.order))
+        uniforms = self.swap_rng.random(shape[:2])
+        rest = gains.heats, self.t, self.x, self.f, self.who, self.swaps, out
+        if not gains.binary:
+            noise = self.site_rng.standard_exponential((*shape, gains.n_states))
             np.negative(np.log(noise, out=noise), out=noise)
-            _jit.run_potts(self.near, self.base, self.order, noise, uniforms, *rest)
+            _jit.run_potts(gains.near, gains.base, gains.order, noise, uniforms, *rest)
             return
         noise = self.site_rng.random(shape)
         noise = np.log(noise) - np.log1p(-noise)
-        if self.couplings is not None:
-            _jit.run_dense(self.couplings, self.base, self.order, noise, uniforms, *rest)
+        if gains.dense:
+            _jit.run_dense(gains.couplings, gains.base, gains.order, noise, uniforms, *rest)
         else:
-            _jit.run_sparse(self.near, self.base, self.order, noise, uniforms, *rest)
+            _jit.run_sparse(gains.near, gains.base, gains.order, noise, uniforms, *rest)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         found = {"x": self.x, "f": self.f, "who": self.who, "swaps": self.swaps}
@@ -290,7 +290,7 @@ class _FieldChain:
         return [self.site_rng, self.swap_rng]
 
     def facts(self) -> dict[str, Any]:
-        if len(self.heats) == 1:
+        if len(self.who) == 1:
             return {}
         tried, done = self.swaps.T
         return {"swaps": (done / np.maximum(tried, 1)).tolist()}

@@ -34,7 +34,7 @@ from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
 from herder.samplers.gibbs import neighbour_table
-from herder.samplers.orders import Field, scan_order
+from herder.samplers.orders import Field
 from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
@@ -104,8 +104,8 @@ def herded_gibbs(
     check_options("herded_gibbs", run)
     condition = Condition(model, evidence)
     make = herded_chains(condition, order=order, initial=initial, max_contexts=max_contexts)
-    ways = scan_order(condition.field, condition.restrict_order(order)).tobytes()
-    return run_chains("herded-gibbs", condition, make, n_sweeps, options=(initial, ways), **run)
+    options = (initial, condition.scan(order).tobytes())
+    return run_chains("herded-gibbs", condition, make, n_sweeps, options=options, **run)
 
 
 def herded_chains(
@@ -117,19 +117,16 @@ def herded_chains(
 ) -> MakeChain:
     """Give the maker of chains."""
     model = condition.field
-    path = scan_order(model, condition.restrict_order(order))
-    one_of(initial, "initial", INITIAL)
+    path = condition.scan(order)
+    spread = one_of(initial, "initial", INITIAL) == "spread"
     limit = positive_int(max_contexts, "max_contexts")
     width = int(np.diff(model.adjacency.indptr).max(initial=0))
-    spread = initial == "spread"
-
-    def make(field: Field, number: int, start: NDArray[np.uint8] | None) -> Any:
-        small = width <= TABLE_WIDTH and field.n_sites << max(4, width) <= TABLE_SIZE
-        if isinstance(field, PairwiseModel) and small:
-            return TableHerd(field, path, number, start, spread=spread)
-        return ContextHerd(field, path, number, start, spread=spread, limit=limit)
-
-    return make
+    small = width <= TABLE_WIDTH and model.n_sites << max(4, width) <= TABLE_SIZE
+    if isinstance(model, PairwiseModel) and small:
+        bits = model.to_states((0, 1))
+        return lambda k, start: TableHerd(bits, path, k, start, spread=spread)
+    potts = as_potts(model)
+    return lambda k, start: ContextHerd(potts, path, k, start, spread=spread, limit=limit)
 
 
 def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
@@ -152,7 +149,7 @@ def first_state(model: Field, number: int) -> NDArray[np.uint8]:
 
 
 class TableHerd:
-    """A chain of binary sites whose weights are all in one table."""
+    """A chain of 0/1 sites whose weights are all in one table."""
 
     def __init__(
         self,
@@ -163,11 +160,10 @@ class TableHerd:
         *,
         spread: bool,
     ) -> None:
-        bits = model.to_states((0, 1))
-        near, weights = neighbour_table(bits.adjacency)
+        near, weights = neighbour_table(model.adjacency)
         width = near.shape[1]
         codes = np.arange(2**width)[:, None] >> np.arange(width) & 1
-        chances = np.rint(expit(bits.biases[:, None] + weights @ codes.T) * _jit.UNIT)
+        chances = np.rint(expit(model.biases[:, None] + weights @ codes.T) * _jit.UNIT)
         self.table = np.empty((*chances.shape, 2), dtype=np.int64)
         self.table[:, :, 1] = chances
         if spread:
@@ -176,7 +172,7 @@ class TableHerd:
             share = np.full(chances.shape, _jit.UNIT // 2)
         self.table[:, :, 0] = self.table[:, :, 1] - share
         self.order, self.near = order, near[order]
-        self.n_weights = int((2 ** np.diff(bits.adjacency.indptr)).sum())
+        self.n_weights = int((2 ** np.diff(model.adjacency.indptr)).sum())
         self.x = np.append(first_state(model, number) if start is None else start, np.uint8(0))
 
     def advance(self, out: NDArray[np.uint8]) -> None:
@@ -219,17 +215,17 @@ class ContextHerd:
         spread: bool,
         limit: int,
     ) -> None:
-        potts = as_potts(model)
+        model = as_potts(model)
         self.graph = _jit.Graph(
-            *potts.adjacency,
-            potts.fields,
-            scattered_words(1, (2, potts.n_sites, potts.n_states)),
-            scattered_words(3, (2, potts.n_sites)),
+            *model.adjacency,
+            model.fields,
+            scattered_words(1, (2, model.n_sites, model.n_states)),
+            scattered_words(3, (2, model.n_sites)),
         )
         self.order, self.limit, self.spread = order, limit, spread
         self.salt = scattered_words(2 * number, (1,))[0]
-        self._grow(_empty_contexts(0, potts.n_states))
-        self.x = first_state(potts, number) if start is None else start
+        self._grow(_empty_contexts(0, model.n_states))
+        self.x = first_state(model, number) if start is None else start
 
     def _grow(self, old: _jit.Contexts) -> None:
         """Move contexts to a table in which one more sweep fits."""

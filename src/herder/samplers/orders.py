@@ -9,7 +9,7 @@ from herder.models.graph import Adjacency
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 
-__all__ = ["ORDERS", "Field", "colour_sites", "scan_order"]
+__all__ = ["ORDERS", "Field", "check_model", "colour_sites", "scan_order"]
 
 #: What the samplers work on.
 Field: TypeAlias = PairwiseModel | PottsModel
@@ -17,7 +17,14 @@ Field: TypeAlias = PairwiseModel | PottsModel
 ORDERS = ("sequential", "reversed", "checkerboard")
 
 
-def scan_order(model: Field, order: str | ArrayLike) -> NDArray[np.intp]:
+def check_model(model: object) -> None:
+    """Raise a TypeError unless ``model`` can be sampled."""
+    if not isinstance(model, PairwiseModel | PottsModel):
+        kind = type(model).__name__
+        raise TypeError(f"model must be a PairwiseModel or a PottsModel, got {kind}")
+
+
+def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> NDArray[np.intp]:
     """Give the sites in the order of a sweep.
 
     Parameters
@@ -27,7 +34,15 @@ def scan_order(model: Field, order: str | ArrayLike) -> NDArray[np.intp]:
     order : {"sequential", "reversed", "checkerboard"} or array-like of int
         By number; by number from the last; by colour, so that no two neighbours follow each
         other within a colour; or the sites themselves, each at least once.
+    held : array-like of int
+        Sites that are left out, wherever they are in the order.
     """
+    fixed = np.asarray(held, dtype=np.intp)
+    path = _whole_order(model, order, fixed)
+    return path[~np.isin(path, fixed)] if len(fixed) else path
+
+
+def _whole_order(model: Field, order: str | ArrayLike, held: NDArray[np.intp]) -> NDArray[np.intp]:
     sites = np.arange(model.n_sites)
     if isinstance(order, str):
         if order == "sequential":
@@ -44,7 +59,7 @@ def scan_order(model: Field, order: str | ArrayLike) -> NDArray[np.intp]:
     if len(found) and not (found.min() >= 0 and found.max() < model.n_sites):
         wrong = found[(found < 0) | (found >= model.n_sites)][0]
         raise ValueError(f"order must have sites from 0 to {model.n_sites - 1}, got {wrong}")
-    missing = np.setdiff1d(sites, found)
+    missing = np.setdiff1d(np.setdiff1d(sites, held), found)
     if len(missing):
         raise ValueError(f"order must visit every site, got none at site {missing[0]}")
     return found.astype(np.intp)

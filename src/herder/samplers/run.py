@@ -17,7 +17,7 @@ from herder.models.graph import check_edges
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers.monitor import Functions, Monitor, batch_errors, split_r_hat
-from herder.samplers.orders import Field
+from herder.samplers.orders import Field, check_model, scan_order
 from herder.samplers.sampling import ChainPosition, Sampling, SamplingPosition
 
 __all__ = [
@@ -62,8 +62,8 @@ class Chain(Protocol):
         ...
 
 
-#: Makes chain number k of a model, at a start or where the sampler likes.
-MakeChain = Callable[[Field, int, NDArray[np.uint8] | None], Chain]
+#: Makes chain number k, at a start or where the sampler likes.
+MakeChain = Callable[[int, NDArray[np.uint8] | None], Chain]
 
 
 class RunOptions(TypedDict, total=False):
@@ -123,9 +123,7 @@ class Condition:
     """
 
     def __init__(self, model: Field, evidence: Mapping[Any, Any] | None) -> None:
-        if not isinstance(model, PairwiseModel | PottsModel):
-            kind = type(model).__name__
-            raise TypeError(f"model must be a PairwiseModel or a PottsModel, got {kind}")
+        check_model(model)
         self.model = model
         self.held, self.free = np.empty(0, np.intp), np.arange(model.n_sites)
         self.field: Field = model
@@ -140,18 +138,11 @@ class Condition:
         """Give the free sites of whole states."""
         return np.ascontiguousarray(codes[..., self.free])
 
-    def restrict_order(self, order: str | ArrayLike) -> Any:
-        """Give an order of all sites as one of the free sites."""
-        if isinstance(order, str) or not len(self.held):
-            return order
-        number = np.full(self.model.n_sites, -1)
+    def scan(self, order: str | ArrayLike) -> NDArray[np.intp]:
+        """Give the order of a sweep over the free sites, by their numbers among these."""
+        number = np.empty(self.model.n_sites, dtype=np.intp)
         number[self.free] = np.arange(len(self.free))
-        wanted = np.asarray(order)
-        inside = (wanted >= 0) & (wanted < self.model.n_sites)
-        if wanted.ndim != 1 or wanted.dtype.kind not in "iu" or not inside.all():
-            return order  # scan_order says what is wrong with it
-        found = number[wanted]
-        return found[found >= 0]
+        return number[scan_order(self.model, order, self.held)]
 
     def whole(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Give whole states from those of the free sites."""
@@ -196,7 +187,7 @@ def run_chains(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a callable or None, got {type(progress).__name__}")
     starts = check_start(condition, start, n_chains)
-    chains = [make(condition.field, k, starts[k]) for k in range(n_chains)]
+    chains = [make(k, starts[k]) for k in range(n_chains)]
     monitors = [Monitor(model.n_sites, model.n_states, edges, named) for _ in chains]
     origin = _digest(method, condition, options)
     if resume is not None:
