@@ -72,7 +72,7 @@ def _sampling(page: "Page") -> list[Row]:
         Text(
             "A grid of 10 x 10 sites with random couplings, small enough for exact marginals. "
             "Gibbs sampling draws one site after the other. Herded Gibbs sets them by a herd for "
-            "each state of their neighbours, without random numbers. Its error falls faster; on "
+            "each state of their neighbours, without random numbers. Its error is smaller; on "
             "models with stronger couplings it meets a bias, which Gibbs sampling does not have."
         ),
         Facts(
