@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from herder._validation import non_negative_int, positive_int
-from herder.learn.likelihood import all_states, state_scores
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["conditional_probabilities", "impute"]
@@ -121,11 +120,14 @@ class _Means:
         """From the probabilities of sites by themselves."""
         return chances
 
-    def among(
-        self, chances: NDArray[np.float64], states: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """From the probabilities (n_rows, n_states) of all states of some sites."""
-        return chances @ states
+    def among(self, chances: NDArray[np.float64], n_sites: int) -> NDArray[np.float64]:
+        """From the probabilities (n_rows, 2^n_sites) of all states of some sites."""
+        found = np.empty((len(chances), n_sites))
+        for site in reversed(range(n_sites)):  # its two halves, then their sum: site by site
+            halves = chances.reshape(len(chances), 2, 2**site)
+            found[:, site] = halves[:, 1].sum(axis=1)
+            chances = halves.sum(axis=1)
+        return found
 
     def sampled(
         self, model: PairwiseModel, n_sweeps: int, rng: np.random.Generator
@@ -155,14 +157,12 @@ class _Draws:
         """From the probabilities of sites by themselves."""
         return (self.rng.random(chances.shape) < chances).astype(np.float64)
 
-    def among(
-        self, chances: NDArray[np.float64], states: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """From the probabilities (n_rows, n_states) of all states of some sites."""
+    def among(self, chances: NDArray[np.float64], n_sites: int) -> NDArray[np.float64]:
+        """From the probabilities (n_rows, 2^n_sites) of all states of some sites."""
         reached = np.cumsum(chances, axis=1)
         level = self.rng.random(len(chances)) * reached[:, -1]
-        chosen = (reached <= level[:, None]).sum(axis=1)
-        return states[np.minimum(chosen, len(states) - 1)]
+        chosen = np.minimum((reached <= level[:, None]).sum(axis=1), chances.shape[1] - 1)
+        return (chosen[:, None] >> np.arange(n_sites) & 1).astype(np.float64)
 
     def sampled(
         self, model: PairwiseModel, n_sweeps: int, rng: np.random.Generator
@@ -241,16 +241,25 @@ class _Unknown:
                 model = PairwiseModel(couplings, field)
                 filled[row] = kind.sampled(model, self.n_sweeps, self.rng)
             return filled
-        states = all_states(len(part))
-        scores = state_scores(states, couplings, np.zeros(len(part)))
-        size = max(1, BLOCK // len(states))
+        scores = np.zeros(1)
+        for site in range(len(part)):
+            scores = np.concatenate([scores, scores + _doubled(couplings[None, site, :site])[0]])
+        size = max(1, BLOCK // len(scores))
         for start in range(0, len(fields), size):
-            cells = fields[start : start + size] @ states.T + scores
+            cells = _doubled(fields[start : start + size]) + scores
             cells -= cells.max(axis=1, keepdims=True)
             np.exp(cells, out=cells)
             cells /= cells.sum(axis=1, keepdims=True)
-            filled[start : start + size] = kind.among(cells, states)
+            filled[start : start + size] = kind.among(cells, len(part))
         return filled
+
+
+def _doubled(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum gains (n_rows, n_sites) of the upper states over all states, site 0 changing fastest."""
+    found = np.zeros((len(gains), 1))
+    for column in gains.T:
+        found = np.concatenate([found, found + column[:, None]], axis=1)
+    return found
 
 
 def _read_rows(
