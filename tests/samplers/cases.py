@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import gibbs, herded_gibbs, swendsen_wang
+from herder import PairwiseModel, PottsModel, gibbs, herded_gibbs, swendsen_wang
 from tests.samplers.plain import COMPLETE_5, LOOP_5, draw_pairwise, draw_potts
 
 LOOP = draw_pairwise(5, LOOP_5, 0, as_sparse=True)

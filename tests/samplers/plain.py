@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 from scipy import sparse
 
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
+from herder import PairwiseModel, PottsModel
 from tests.naive import dense, site_chances
 
 

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import swendsen_wang
+from herder import PairwiseModel, PottsModel, swendsen_wang
 from tests.naive import clusters_by_labels, dense, textbook_swendsen_wang
 from tests.samplers.plain import COMPLETE_4, LOOP_5, draw_pairwise, draw_potts, small_models
 

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import diagnose, gibbs, herded_gibbs
+from herder import PairwiseModel, PottsModel, diagnose, gibbs, herded_gibbs
 from tests.naive import dense
 from tests.samplers.plain import (
     COMPLETE_4,

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import gibbs
+from herder import PairwiseModel, PottsModel, gibbs
 from tests.naive import dense, textbook_gibbs, textbook_tempering
 from tests.samplers.plain import (
     COMPLETE_5,

@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from herder import PairwiseModel, PottsModel, herded_gibbs
 from herder.core import NeuronSystem, herd
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import herded, herded_gibbs
-from herder.samplers.run import Condition
+from herder.samplers import herded
 from tests.naive import dense, site_chances, textbook_herded_gibbs, textbook_herded_potts
 from tests.samplers.plain import (
     COMPLETE_4,
@@ -230,31 +228,30 @@ def table_chances(model):
     return found
 
 
-def hashed(model, n_sweeps, *, spread, number=0):
-    """Run the chain that keeps weights by a hash, on a model that would have a table."""
-    chain = herded.ContextHerd(
-        model, np.arange(model.n_sites), number, None, spread=spread, limit=2**20
-    )
-    codes = np.empty((n_sweeps, model.n_sites), dtype=np.uint8)
-    chain.advance(codes)
-    return Condition(model, None).values(codes), chain
+@pytest.fixture
+def by_hash(monkeypatch):
+    """No model is small enough for a table: weights are found by a hash of the neighbours."""
+    monkeypatch.setattr(herded, "TABLE_WIDTH", -1)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if "potts" not in name])
-def test_weights_by_a_hash_are_those_of_a_table(name):
+def test_weights_by_a_hash_are_those_of_a_table(name, monkeypatch):
     model = MODELS[name]
-    states, _ = hashed(model, 500, spread=False)
-    np.testing.assert_array_equal(states, herded_gibbs(model, 500, initial="centre").samples)
+    wanted = herded_gibbs(model, 500, initial="centre")
+    monkeypatch.setattr(herded, "TABLE_WIDTH", -1)
+    run = herded_gibbs(model, 500, initial="centre")
+    assert "first" in run.position.chains[0].arrays  # the first half of a key
+    np.testing.assert_array_equal(run.samples, wanted.samples)
 
 
 def test_the_table_of_contexts_grows_and_forgets_nothing(monkeypatch):
     model = MODELS["many neighbours"]
-    wanted, large = hashed(model, 800, spread=True)
+    wanted = herded_gibbs(model, 800)
     monkeypatch.setattr(herded, "SLOTS", 4)
-    states, small = hashed(model, 800, spread=True)
-    np.testing.assert_array_equal(states, wanted)
-    assert small.facts() == large.facts()
-    assert small.facts()["n_weights"] > 100
+    run = herded_gibbs(model, 800)
+    np.testing.assert_array_equal(run.samples, wanted.samples)
+    assert run.diagnostics == wanted.diagnostics
+    assert run.diagnostics["n_weights"][0] > 100
 
 
 def test_contexts_are_as_many_as_came_up():
@@ -273,17 +270,15 @@ def test_too_many_contexts_are_refused():
 
 
 @pytest.mark.parametrize("initial", ["centre", "spread"])
+@pytest.mark.usefixtures("by_hash")
 def test_a_potts_model_of_two_states_is_an_ising_model(initial):
     potts = draw_potts(5, 2, LOOP_5, 5)
     ising = PairwiseModel(
         np.asarray(potts.couplings) / 2, (potts.fields[:, 1] - potts.fields[:, 0]) / 2, (-1, 1)
     )
     one = herded_gibbs(potts, 600, initial=initial)
-    if initial == "centre":
-        other = herded_gibbs(ising, 600, initial=initial).samples
-    else:
-        other, _ = hashed(ising, 600, spread=True)
-    np.testing.assert_array_equal(one.samples, (other + 1) // 2)
+    other = herded_gibbs(ising, 600, initial=initial)
+    np.testing.assert_array_equal(one.samples, (other.samples + 1) // 2)
     assert one.marginals.shape == (5, 2)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herder.models.pairwise import PairwiseModel
+from herder import PairwiseModel
 from herder.samplers.orders import colour_sites, scan_order
 from tests.naive import dense
 from tests.samplers.plain import LOOP_5, draw_pairwise, draw_potts

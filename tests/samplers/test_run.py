@@ -1,6 +1,5 @@
 """What holds for every sampler: how a run is cut, threaded, kept and averaged changes nothing."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from herder.samplers import gibbs, herded_gibbs, stream, swendsen_wang
+from herder import gibbs, herded_gibbs, swendsen_wang
+from herder.samplers import stream
 from herder.samplers.sampling import SamplingPosition
 from tests.samplers.cases import CASES, GRID, LOOP, POTTS, run_case, same_sampling
 from tests.samplers.plain import marginals_of, pairs_of
@@ -246,8 +246,7 @@ def test_an_error_in_a_function_of_the_caller_comes_out(n_jobs, kind, place):
 
 
 ENDLESS = """
-from herder.models.pairwise import PairwiseModel
-from herder.samplers import {sampler}
+from herder import PairwiseModel, {sampler}
 
 model = PairwiseModel.grid((20, 20), 0.4)
 {sampler}(model, 2, n_chains=2)  # compiled, or taken from the cache
@@ -265,19 +264,18 @@ def tell(share, note):
     ("sampler", "n_jobs"), [("gibbs", 1), ("herded_gibbs", 2), ("swendsen_wang", 2)]
 )
 def test_ctrl_c_ends_a_run(sampler, n_jobs):
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", ENDLESS.format(sampler=sampler, n_jobs=n_jobs)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=dict(os.environ),
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "running\n"
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "running\n"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
     assert process.returncode in (1, -signal.SIGINT)

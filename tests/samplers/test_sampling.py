@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import gibbs
+from herder import PairwiseModel, PottsModel, gibbs
 from herder.samplers.monitor import Monitor, batch_errors, split_r_hat
 from tests.samplers.plain import all_states, distribution, draw_potts, small_models, sweep_kernel
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from herder import PairwiseModel, PottsModel, gibbs, herded_gibbs, swendsen_wang
 from herder.core import fit_rate
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
-from herder.samplers import gibbs, herded_gibbs, swendsen_wang
 from tests.samplers.plain import (
     COMPLETE_4,
     COMPLETE_5,
