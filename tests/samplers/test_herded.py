@@ -162,6 +162,14 @@ def test_one_site_is_a_herding_neuron(bias, states):
     assert np.abs(spikes - rate * np.arange(1, 3001)).max() <= 0.5 + 1e-9
 
 
+@pytest.mark.parametrize("n_states", [2, 3, 4, 5, 7])
+def test_the_lowest_of_equal_weights_wins(n_states):
+    """All states alike: they take turns, in order."""
+    model = PottsModel(np.zeros((2, 2)), np.zeros((2, n_states)))
+    run = herded_gibbs(model, 3 * n_states, initial="centre")
+    np.testing.assert_array_equal(run.samples, np.tile(np.arange(n_states), (2, 3)).T)
+
+
 def conditional_errors(model, samples, start):
     """Give the largest gap, over contexts of one scan, of counts to visits times probability."""
     near = [np.flatnonzero(row) for row in dense(model.couplings)]
