@@ -47,11 +47,7 @@ from benchmarks.randomfields.regressions import (
     objective,
 )
 from benchmarks.streams.rounds import Run, compare, play, seconds_of
-from herder.learn.boltzmann import BoltzmannMachine
-from herder.models.pairwise import PairwiseModel
-from herder.samplers.clusters import swendsen_wang
-from herder.samplers.gibbs import gibbs
-from herder.samplers.herded import herded_gibbs
+from herder import BoltzmannMachine, PairwiseModel, gibbs, herded_gibbs, swendsen_wang
 
 ANNEALER, THRML = "dwave annealer, Gibbs", "thrml"
 
@@ -79,7 +75,7 @@ def bar(text: str, value: float, limit: float, *, most: bool = False, note: str 
     """Hold a number against its bar: the least that is promised, or the most."""
     met = value <= limit if most else value >= limit
     side = "at most" if most else "at least"
-    shown, wanted = (f"{number:.1e}" if most else f"{number:.2f}x" for number in (value, limit))
+    shown, wanted = (f"{number:.2g}" if most else f"{number:.2f}x" for number in (value, limit))
     console.print(
         f"bar: {text}: {side} {wanted}, measured {shown}{note}: {'met' if met else 'NOT MET'}"
     )
@@ -310,7 +306,7 @@ def clusters_scene() -> Rows:
     text = f"{SIDE}x{SIDE} critical torus: speed of swendsen_wang / SciPy's components"
     rows += speed_bar(text, 3.0, spent, "swendsen_wang", "SciPy")
     for name, (mean, error) in energies.items():
-        text = f"{title}: energy of {name} beside Kaufman's, in standard errors"
+        text = f"{SIDE}x{SIDE} critical torus: energy of {name} off Kaufman's, in standard errors"
         rows += bar(text, abs(mean - truth) / error, 4.0, most=True)
     return rows
 

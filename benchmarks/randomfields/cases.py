@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from herder import datasets
-from herder.models.pairwise import PairwiseModel
+from herder import PairwiseModel, datasets
 from papers.welling2009_herding import data
 
 __all__ = ["CRITICAL", "critical_torus", "random_grid", "root_mean_square", "tables"]

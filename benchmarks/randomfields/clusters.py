@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from herder.models.pairwise import PairwiseModel
+from herder import PairwiseModel
 
 __all__ = ["ComponentSampler", "mean_and_error", "torus_energy"]
 

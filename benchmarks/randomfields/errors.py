@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.randomfields.cases import random_grid
-from herder.models.pairwise import PairwiseModel
-from herder.samplers.gibbs import gibbs
-from herder.samplers.herded import herded_gibbs
+from herder import PairwiseModel, gibbs, herded_gibbs
 
 __all__ = ["BURN_IN", "PLANS", "Gain", "Plan", "compare_errors", "error_traces", "pooled"]
 

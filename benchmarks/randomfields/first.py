@@ -11,23 +11,16 @@ __all__ = ["first_calls"]
 
 #: What is imported before the clock starts, and what is called twice.
 CALLS = {
-    "gibbs": ("from herder.samplers.gibbs import gibbs", "gibbs(model, 10)"),
-    "herded_gibbs": ("from herder.samplers.herded import herded_gibbs", "herded_gibbs(model, 10)"),
-    "swendsen_wang": (
-        "from herder.samplers.clusters import swendsen_wang",
-        "swendsen_wang(model, 10)",
-    ),
-    "BoltzmannMachine": (
-        "from herder.learn.boltzmann import BoltzmannMachine",
-        "BoltzmannMachine().fit(rows)",
-    ),
+    "gibbs": "gibbs(model, 10)",
+    "herded_gibbs": "herded_gibbs(model, 10)",
+    "swendsen_wang": "swendsen_wang(model, 10)",
+    "BoltzmannMachine": "BoltzmannMachine().fit(rows)",
 }
 
 SCRIPT = """
 import json, time
 import numpy as np
-from herder.models.pairwise import PairwiseModel
-{imports}
+from herder import PairwiseModel, {name}
 model = PairwiseModel.grid((3, 3), coupling=0.3)
 rows = np.random.default_rng(0).integers(0, 2, (100, 4))
 start = time.process_time()
@@ -40,8 +33,7 @@ print(json.dumps([first - start, time.process_time() - first]))
 
 def call_twice(name: str, cache: str) -> tuple[float, float]:
     """CPU seconds of the first and the second call in a new process."""
-    imports, call = CALLS[name]
-    command = [sys.executable, "-c", SCRIPT.format(imports=imports, call=call)]
+    command = [sys.executable, "-c", SCRIPT.format(name=name, call=CALLS[name])]
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     first, second = json.loads(done.stdout)

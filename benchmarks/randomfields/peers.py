@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.models.pairwise import PairwiseModel
+from herder import PairwiseModel
 
 __all__ = ["PEERS", "Compiled", "annealer", "missing", "thrml_chains"]
 
