@@ -37,12 +37,12 @@ def test_the_page_tells_what_a_reader_asks(report):
         "of 500 sweeps each, from the start",
         "the largest error of a marginal is",
         "Sites, those with the largest R-hat first",
-        "12 couplings from 0.4 to 0.4",
+        "12 couplings of 0.4; two sites",
         "herder sample small",
         "herder 1.2.3",
     ):
         assert words in html
-    assert html.count("<img ") == 4
+    assert html.count("<img ") == 3
     assert not re.search(r"https?:|//[a-z]|<link|<script|@import|url\(", html)
 
 
@@ -80,4 +80,6 @@ def test_models_without_couplings_and_with_more_states():
     run = gibbs(potts, 200, temperatures=(1.0, 2.0, 3.0))
     html = sampling_page(SamplingReport("potts", potts, run, 200, ["a", "b", "c"])).html()
     assert "P(3)" in html
+    assert "3 couplings from" in html
+    assert html.count("<img ") == 2
     assert "swaps" in html

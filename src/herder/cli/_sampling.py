@@ -249,8 +249,9 @@ def _notes(job: Job, given: GivenField, found: Sampling, n_held: int) -> list[st
     apart = found.r_hat > R_HAT
     if apart.any():
         remedy = "a larger -n" if job.burn_in else "--burn-in and a larger -n"
+        who = "chains" if job.chains > 1 else "both halves of the chain"
         notes.append(
-            f"R-hat is above {R_HAT:g} at {counted(int(apart.sum()), 'site')}: chains do not "
+            f"R-hat is above {R_HAT:g} at {counted(int(apart.sum()), 'site')}: {who} do not "
             f"agree yet; take {remedy}{_other_way(job, given)}"
         )
     elif (found.ess < FEW).any():

@@ -87,7 +87,9 @@ def sample(
     temperature: Annotated[
         float,
         typer.Option(
-            "--temperature", metavar="T", help="Divide all energies by T; 2.269 for `ising`."
+            "--temperature",
+            metavar="T",
+            help="Divide all energies by T; wide grids of `ising` are critical at 2.269.",
         ),
     ] = 1.0,
     tempering: Annotated[

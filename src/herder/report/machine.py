@@ -18,6 +18,9 @@ __all__ = ["MachineReport", "machine_page"]
 #: Rows of tables.
 N_ROWS = 15
 
+#: What differences of means, of pairs and of numbers of ones are measured in.
+UNITS = ("standard deviations", "as a correlation", "of all rows")
+
 #: Machines of more columns get no picture of all pairs: it would be one cloud.
 MAX_COLUMNS = 250
 
@@ -74,7 +77,7 @@ def machine_page(report: MachineReport) -> Page:
 def _trust(report: MachineReport) -> list[Block]:
     check, fit = report.check, report.machine.diagnostics_
     blocks: list[Block] = [Text(check.verdict, "good" if check.trust else "warning")]
-    blocks += [Text(f"Mind: {doubt}.", "warning") for doubt in fit.doubts]
+    blocks += [Text(f"Mind: {doubt}", "warning") for doubt in fit.doubts]
     gradient = "" if np.isnan(fit.gradient_norm) else f", gradient {fit.gradient_norm:.1e}"
     weight = "" if fit.penalty == "none" else f"with weight {fit.alpha:.3g}"
     rows = [
@@ -108,15 +111,16 @@ def _beside(report: MachineReport) -> list[Block]:
         if check.n_samples
         else "summed over all states of the machine"
     )
-    parts = [part for part in (check.means, check.pairs, check.counts) if len(part.z)]
+    parts = (check.means, check.pairs, check.counts)
     facts = [
         (
             part.what,
             f"{part.largest:.1f} standard errors",
-            f"at most; up to {part.threshold:.1f} would be chance. The difference has size "
-            f"{part.size:.3f} (of 1), whatever the number of rows",
+            f"at most; up to {part.threshold:.1f} would be chance. However many rows there are: "
+            f"{part.size:.3f} {unit}",
         )
-        for part in parts
+        for part, unit in zip(parts, UNITS, strict=True)
+        if len(part.z)
     ]
     blocks: list[Block] = [
         Text(
@@ -193,7 +197,9 @@ def _couplings(report: MachineReport) -> list[Block]:
 
 def _biases(report: MachineReport) -> list[Block]:
     machine, check = report.machine, report.check
-    order = np.argsort(-np.abs(machine.biases_), kind="stable")[:N_ROWS]
+    varies = (check.means.rows > 0) & (check.means.rows < 1)
+    sizes = np.where(varies, np.abs(machine.biases_), -1.0)  # those of constant columns say little
+    order = np.argsort(-sizes, kind="stable")[:N_ROWS]
     rows = [
         (
             check.names[column],

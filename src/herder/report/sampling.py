@@ -200,7 +200,7 @@ def _energies(report: SamplingReport) -> list[Block]:
             "chains that have not forgotten where they began."
         ),
         Picture(
-            plot_energies({_spelt(report.sampling): energies}, exact=mean),
+            plot_energies({report.sampling.method: energies}, exact=mean),
             "Histogram of energies, and energies in the order of the states.",
         ),
     ]
@@ -212,11 +212,12 @@ def _energies(report: SamplingReport) -> list[Block]:
 
 def _couplings(report: SamplingReport) -> list[Block]:
     weights = report.model.edge_weights
+    many = f"{len(weights):,} couplings"
+    rule = "two sites with a positive one like to be equal."
+    if weights.min() == weights.max():
+        return [Text(f"{many} of {weights[0]:.4g}; {rule}")]
     return [
-        Text(
-            f"{len(weights):,} couplings from {weights.min():.4g} to {weights.max():.4g}; two "
-            "sites with a positive one like to be equal."
-        ),
+        Text(f"{many} from {weights.min():.4g} to {weights.max():.4g}; {rule}"),
         Picture(plot_couplings(report.model), "Couplings as a matrix of colours."),
     ]
 
