@@ -1,7 +1,8 @@
 """Learning of random fields from rows of states."""
 
 from herder.learn.boltzmann import BoltzmannMachine
+from herder.learn.check import FitCheck
 from herder.learn.fit import Fit, FitReport
 from herder.learn.rows import ConstantColumnWarning
 
-__all__ = ["BoltzmannMachine", "ConstantColumnWarning", "Fit", "FitReport"]
+__all__ = ["BoltzmannMachine", "ConstantColumnWarning", "Fit", "FitCheck", "FitReport"]

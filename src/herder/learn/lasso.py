@@ -19,6 +19,9 @@ __all__ = ["minimise_l1"]
 #: Steps that L-BFGS-B remembers.
 MEMORY = 20
 
+#: How often L-BFGS-B may begin anew.
+MAX_RUNS = 20
+
 
 def minimise_l1(
     problem: Any,
@@ -74,26 +77,23 @@ def minimise_l1(
     given = theta[free] / scale
     x = np.concatenate([np.maximum(given, 0), np.maximum(-given, 0), theta[-1] / field_scale])
     lower = np.concatenate([np.zeros(2 * size), np.full(n, -np.inf)])
-    found = minimize(
-        function,
-        x,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.column_stack([lower, np.full(len(lower), np.inf)]),
-        callback=stop,
-        options={
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter,
-            "ftol": 0.0,
-            "gtol": 0.0,
-            "maxcor": MEMORY,
-        },
-    )
-    end = unpack(found.x)
-    rest = _least(end, problem.evaluate(end)[1], free, weight)
-    norm = float(np.linalg.norm(rest))
+    bounds = np.column_stack([lower, np.full(len(lower), np.inf)])
+    options = {"maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY}
+    n_iter, end = 0, theta
+    # where its picture of the curvature misleads it, L-BFGS-B gives up; it begins a new one
+    for _ in range(MAX_RUNS):
+        options["maxiter"] = max_iter - n_iter
+        found = minimize(
+            function, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop, options=options
+        )
+        x = found.x
+        n_iter += int(found.nit)
+        end = unpack(x)
+        norm = float(np.linalg.norm(_least(end, problem.evaluate(end)[1], free, weight)))
+        if norm <= goal or n_iter >= max_iter:
+            break
     relative = norm / problem.scale if problem.scale > 0 else norm
-    return Minimum(end, int(found.nit), norm <= goal, relative)
+    return Minimum(end, n_iter, norm <= goal, relative)
 
 
 def _least(

@@ -111,8 +111,12 @@ def minimise(
             break
         problem.prepare()
         accuracy = min(FIRST_ACCURACY, float(np.sqrt(norm / max(scale, norm))))
-        step = _solve(problem, np.where(is_done, 0.0, gradient), accuracy, goal / 3)
-        taken = _shorten(problem, theta, gradient, step)
+        left = np.where(is_done, 0.0, gradient)
+        step = _solve(problem, left, accuracy, goal / 3)
+        # where the Hessian is all but singular, only the gradient is sure to lead down
+        taken = _shorten(problem, theta, gradient, step) or _shorten(
+            problem, theta, gradient, -problem.precondition(left)
+        )
         if taken is None:
             break
         theta, gradient = taken
