@@ -30,15 +30,14 @@ MODELS = {name: friendly(model) for name, model in small_models().items()} | {
 def noise_of(seed, n_sweeps, model):
     """Give the random numbers of a chain: child 1 of its seed freezes, child 2 turns clusters.
 
-    Half a word of 64 bits freezes an edge; edges come by their later site. Without a field a bit
-    turns a cluster over, in a field a logistic number, as a uniform one here.
+    Half a word of 64 bits freezes an edge. Without a field a bit turns a cluster over, in a field
+    a logistic number, as a uniform one here.
     """
     edges, coins = np.random.SeedSequence(seed).spawn(1)[0].spawn(3)[1:]
     n_edges, n_sites = len(model.edges), model.n_sites
     size = (n_sweeps, (n_edges + 1) // 2)
     halves = np.random.default_rng(edges).integers(2**64, size=size, dtype=np.uint64)
-    frozen = np.empty((n_sweeps, n_edges))
-    frozen[:, np.lexsort(model.edges.T)] = halves.view(np.uint32)[:, :n_edges] / 2**32
+    frozen = halves.view(np.uint32)[:, :n_edges] / 2**32
     rng = np.random.default_rng(coins)
     if isinstance(model, PottsModel):
         return frozen, rng.standard_exponential((n_sweeps, n_sites, model.n_states))

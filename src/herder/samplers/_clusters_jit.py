@@ -1,6 +1,6 @@
 """Compiled sweeps of Swendsen-Wang. They trust their arguments: callers validate."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,23 +9,31 @@ from herder._numba import jit
 
 
 class Bonds(NamedTuple):
-    """Edges that may be frozen, by their later site; 32 bits are enough and spare the cache."""
+    """Edges that may be frozen; 32 bits are enough and spare the cache."""
 
-    indptr: NDArray[np.int32]  # (n_sites + 1,)
-    earlier: NDArray[np.int32]  # (n_edges,): the other end
+    one: NDArray[np.int32]  # (n_edges,)
+    other: NDArray[np.int32]  # (n_edges,)
     chances: NDArray[np.uint32]  # (n_edges,): P(frozen) in units of 2^-32, if the ends suit
     equal: NDArray[np.uint8]  # (n_edges,): 1 if equal ends suit each other, 0 if unequal ones
 
 
 @jit
-def _root(parent: NDArray[np.int32], i: Any) -> Any:
-    """Give the first site of a cluster, and shorten the way to it."""
-    above = parent[i]
-    while above != i:
-        parent[i] = parent[above]
-        i = parent[i]
-        above = parent[i]
-    return i
+def _freeze(
+    bonds: Bonds,
+    noise: NDArray[np.uint32],  # (n_edges,)
+    x: NDArray[np.uint8],
+    frozen: NDArray[np.int32],  # (n_edges + 1, 2), the first rows filled in place
+) -> int:
+    """List the frozen edges, without a branch to be foretold wrongly; give their number."""
+    one, other, chances, equal = bonds
+    n_frozen = 0
+    for e in range(one.shape[0]):
+        i, j = one[e], other[e]
+        frozen[n_frozen, 0] = i
+        frozen[n_frozen, 1] = j
+        suits = np.uint8(x[i] == x[j]) == equal[e]
+        n_frozen += int(suits & (noise[e] < chances[e]))
+    return n_frozen
 
 
 @jit
@@ -33,26 +41,31 @@ def _join(
     bonds: Bonds,
     noise: NDArray[np.uint32],  # (n_edges,)
     x: NDArray[np.uint8],
-    parent: NDArray[np.int32],
+    parent: NDArray[np.int32],  # (n_sites,), filled in place with the first site of each cluster
+    frozen: NDArray[np.int32],  # (n_edges + 1, 2), scratch
 ) -> int:
-    """Freeze bonds and join their ends; every site then points at its root. Give the clusters."""
-    indptr, earlier, chances, equal = bonds
+    """Join the ends of frozen edges, each way shortened as it is walked; give the clusters."""
     n_clusters = x.shape[0]
-    for j in range(x.shape[0]):
-        above = np.int32(j)  # a site of the cluster of j, at or before j
-        for e in range(indptr[j], indptr[j + 1]):
-            i = earlier[e]
-            if (np.uint8(x[i] == x[j]) == equal[e]) & (noise[e] < chances[e]):
-                if above == j:
-                    above = parent[i]
+    for i in range(x.shape[0]):
+        parent[i] = i
+    for k in range(_freeze(bonds, noise, x, frozen)):
+        a, b = frozen[k]
+        up_a, up_b = parent[a], parent[b]
+        while up_a != up_b:
+            if up_a < up_b:
+                parent[b] = up_a
+                if b == up_b:  # b was a root: two clusters have become one
                     n_clusters -= 1
-                elif parent[i] != above:
-                    a, b = _root(parent, parent[i]), _root(parent, above)
-                    above = min(a, b)
-                    if a != b:
-                        parent[max(a, b)] = above
-                        n_clusters -= 1
-        parent[j] = above
+                    break
+                b = up_b
+                up_b = parent[b]
+            else:
+                parent[a] = up_b
+                if a == up_a:
+                    n_clusters -= 1
+                    break
+                a = up_a
+                up_a = parent[a]
     for i in range(x.shape[0]):  # roots come before their sites
         parent[i] = parent[parent[i]]
     return n_clusters
@@ -69,9 +82,10 @@ def sweep_free(
     """Turn clusters over by coins, for binary sites without a field; give the clusters in all."""
     n_sites = x.shape[0]
     parent = np.empty(n_sites, dtype=np.int32)
+    frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
     total = 0
     for t in range(out.shape[0]):
-        total += _join(bonds, noise[t], x, parent)
+        total += _join(bonds, noise[t], x, parent, frozen)
         for i in range(n_sites):
             root = np.uint64(parent[i])
             bit = coins[t, root >> np.uint64(6)] >> (root & np.uint64(63))
@@ -92,10 +106,11 @@ def sweep_ising(
     """Turn clusters over with regard to the field; give the clusters in all."""
     n_sites = x.shape[0]
     parent = np.empty(n_sites, dtype=np.int32)
+    frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
     drive = np.empty(n_sites)
     total = 0
     for t in range(out.shape[0]):
-        total += _join(bonds, noise[t], x, parent)
+        total += _join(bonds, noise[t], x, parent, frozen)
         drive[:] = 0.0
         for i in range(n_sites):
             drive[parent[i]] += biases[i] if x[i] else -biases[i]
@@ -118,10 +133,11 @@ def sweep_potts(
     """Draw new states for clusters as wholes; give the clusters in all."""
     n_sites, n_states = fields.shape
     parent = np.empty(n_sites, dtype=np.int32)
+    frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
     gains = np.empty((n_sites, n_states))
     total = 0
     for t in range(out.shape[0]):
-        total += _join(bonds, noise[t], x, parent)
+        total += _join(bonds, noise[t], x, parent, frozen)
         gains[:] = gumbels[t]
         for i in range(n_sites):
             for a in range(n_states):

@@ -95,13 +95,10 @@ class _Bonded:
     def __init__(self, model: Field) -> None:
         self.binary = isinstance(model, PairwiseModel)
         field: Any = model.to_states((-1, 1)) if isinstance(model, PairwiseModel) else model
-        order = np.lexsort(field.edges.T)  # by the later site, then by the earlier one
-        earlier, later = field.edges[order].T
-        gains = field.edge_weights[order] * (2 if self.binary else 1)
-        ends = np.cumsum(np.bincount(later, minlength=model.n_sites))
+        gains = field.edge_weights * (2 if self.binary else 1)
         self.bonds = _jit.Bonds(
-            np.concatenate([[0], ends]).astype(np.int32),
-            earlier.astype(np.int32),
+            field.edges[:, 0].astype(np.int32),
+            field.edges[:, 1].astype(np.int32),
             np.minimum(-np.expm1(-np.abs(gains)) * 2**32, 2**32 - 1).astype(np.uint32),
             (gains > 0).astype(np.uint8),
         )
@@ -126,12 +123,12 @@ class _ClusterChain:
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
         # Noise of one block at a time: edges may be many more than sites.
-        size = max(1, NOISE // max(1, len(self.bonds.earlier)))
+        size = max(1, NOISE // max(1, len(self.bonds.one)))
         for begin in range(0, len(out), size):
             self._advance(out[begin : begin + size])
 
     def _advance(self, out: NDArray[np.uint8]) -> None:
-        noise = _words(self.edge_rng, len(out), 32 * len(self.bonds.earlier)).view(np.uint32)
+        noise = _words(self.edge_rng, len(out), 32 * len(self.bonds.one)).view(np.uint32)
         if self.binary and not self.base.any():
             coins = _words(self.coin_rng, len(out), out.shape[1])
             done = _jit.sweep_free(self.bonds, noise, coins, self.x, out)
