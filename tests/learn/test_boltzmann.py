@@ -244,6 +244,34 @@ def test_samples_follow_the_machine(method, states):
     assert machine.sample(3, method=method).shape == (3, 5)
 
 
+def test_many_columns_are_sampled_and_scored_by_chains():
+    rows = np.random.default_rng(0).integers(0, 2, (400, 24))
+    machine = BoltzmannMachine(alpha=1.0).fit(rows)
+    with pytest.raises(ValueError, match="for 24 columns, got 'exact'"):
+        machine.sample(5, method="exact")
+    samples = machine.sample(4000)
+    # nearly independent columns, by the penalty: means are those of the rows
+    chances = rows.mean(axis=0)
+    assert (np.abs(samples.mean(axis=0) - chances) < 5 * 0.5 / np.sqrt(4000) + 0.01).all()
+    alone = np.log(np.where(rows, chances, 1 - chances)).sum(axis=1)
+    assert np.abs(machine.score_samples(rows) - alone).max() < 0.5
+    assert 0 <= machine.log_partition_error_ < 0.05
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_threads_do_not_change_a_bit(penalty):
+    from threadpoolctl import threadpool_limits
+
+    rows = draw(*random_machine(8, 2), 3000, 2)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            machine = BoltzmannMachine(penalty=penalty, alpha="cv", cv=2).fit(rows)
+            found.append((machine.alphas_, machine.cv_scores_, machine.couplings_))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def test_unknown_entries_are_filled():
     machine = BoltzmannMachine().fit(signs(ROWS))
     rows = signs(ROWS[:40]).astype(float)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from herder._validation import check_fitted, row_weights
 from herder.learn.draws import draw_rows
@@ -175,19 +176,20 @@ class BoltzmannMachine(BaseEstimator):
         start = self._start()
         codes, states = read_codes(self, X, self.states, binarize=self.binarize)
         method = Method.of(self, states[0])
-        learnt = learn(
-            codes,
-            sample_weight,
-            method,
-            Folds.of(self),
-            start=start if start is not None and len(start[1]) == codes.shape[1] else None,
-            names=self._labels(),
-        )
-        report, sample = learnt.report, learnt.sample
+        with threadpool_limits(1, "blas"):  # the same bits for any number of threads
+            learnt = learn(
+                codes,
+                sample_weight,
+                method,
+                Folds.of(self),
+                start=start if start is not None and len(start[1]) == codes.shape[1] else None,
+                names=self._labels(),
+            )
+            report, sample = learnt.report, learnt.sample
+            self._sums = sample.total, sample.means, sample.pairs
         self._adopt(learnt.fit, report, states)
         self._adopt_details(learnt)
         self._stream = None
-        self._sums = sample.total, sample.means, sample.pairs
         if report.constant:
             warn_of_constants(report.constant, sample.rows.shape[1])
         if report.runaway or not report.converged:
@@ -225,8 +227,9 @@ class BoltzmannMachine(BaseEstimator):
         counts = row_weights(sample_weight, len(codes))
         stream = self._open_stream(codes.shape[1])
         stream.alpha = (method.alpha or 0.0) * method.scale
-        for at in range(0, len(codes), STREAM_BATCH):
-            stream.learn(codes[at : at + STREAM_BATCH], counts[at : at + STREAM_BATCH])
+        with threadpool_limits(1, "blas"):
+            for at in range(0, len(codes), STREAM_BATCH):
+                stream.learn(codes[at : at + STREAM_BATCH], counts[at : at + STREAM_BATCH])
         self._stream = stream
         self._adopt(stream.fit(), stream.report(method.alpha or 0.0, self._labels()), states)
         return self

@@ -8,8 +8,11 @@ from herder.models.pairwise import PairwiseModel
 
 __all__ = ["draw_rows"]
 
-#: Sites up to which rows are drawn from the table of all states.
+#: Sites up to which rows are drawn from the table of all states unless told otherwise.
 EXACT_SITES = 16
+
+#: Sites up to which there is such a table.
+TABLE_SITES = 20
 
 #: Chains, sweeps before the first row, and sweeps from one row of a chain to the next.
 N_CHAINS, BURN_IN, EVERY = 10, 1000, 10
@@ -50,11 +53,12 @@ def draw_rows(
 
 def _draw(model: PairwiseModel, n_samples: int, rng: np.random.Generator) -> NDArray[np.int8]:
     """Draw states by their exact probabilities."""
-    table = model.exact(method="enumerate").probabilities
+    fits = model.n_sites <= TABLE_SITES
+    table = model.exact(method="enumerate").probabilities if fits else None
     if table is None:
         raise ValueError(
             f"method must be 'gibbs' or 'herded-gibbs' for {model.n_sites} columns, got 'exact', "
-            "which draws from a table of all states"
+            f"which draws from a table of all states of up to {TABLE_SITES} columns"
         )
     sums = np.cumsum(table)
     places = np.searchsorted(sums, rng.random(n_samples) * sums[-1], side="right")

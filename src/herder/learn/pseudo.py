@@ -8,7 +8,7 @@ The pseudo-likelihood of a fully visible Boltzmann machine is that of each site 
 
 where :math:`v_n` are the shares of the rows. This is convex, and consistent: at infinitely many
 rows of a Boltzmann machine its minimum is that machine. `fit_pl` does this; `fit_nodes` gives each
-site a logistic regression of its own, and then averages W with its transpose.
+site a logistic regression of its own, and `symmetrise` averages W with its transpose.
 
 Inside, columns are flipped so that at most half of a column is on, and centred: with
 :math:`z = x - \bar x` and :math:`c = b + W \bar x` the fields are :math:`c + W z`. At W = 0 the
