@@ -46,6 +46,7 @@ NO_READER = 141
 OPTIONS = (
     ("missing='category'", "--missing category"),
     ("bins=", "--bins 5"),
+    ("max_contexts", "--method gibbs"),
 )
 
 #: Libraries that call back from compiled code, and how long to wait for them, in seconds.

@@ -1,8 +1,10 @@
 """Random fields as the command line names them: model files, lists of edges, or words."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ EDGE_SUFFIXES = (".csv", ".npz", ".parquet")
 
 MODEL_SUFFIX = ".safetensors"
 
-#: Sites that a grid may have: one sweep of more would take seconds.
-MAX_SITES = 10**8
+#: Bytes for an edge of a grid and for a state of a site while it is made and sampled.
+EDGE_BYTES, STATE_BYTES = 450, 250
 
 #: Words such as ising:64x64, ising:64x64:periodic, potts:64x64:3 or potts:64x64:3:periodic.
 _WORDS = re.compile(r"(?P<kind>ising|potts):(?P<rest>.*)", re.IGNORECASE)
@@ -52,7 +54,7 @@ class GivenField:
     source: str
     shape: tuple[int, ...] | None = None
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the sites, as columns have them."""
         found = self.model.names
@@ -64,7 +66,9 @@ def is_made(text: str) -> bool:
     return _WORDS.fullmatch(text) is not None
 
 
-def read_field(text: str, *, biases: Path | None, states: str | None) -> GivenField:
+def read_field(
+    text: str, *, biases: Path | None, states: str | None, max_memory: int
+) -> GivenField:
     """Read or make a model.
 
     Parameters
@@ -75,6 +79,8 @@ def read_field(text: str, *, biases: Path | None, states: str | None) -> GivenFi
         Table with columns site and bias, for a list of edges.
     states : str or None
         ``"0,1"`` or ``"-1,1"``, for a list of edges.
+    max_memory : int
+        Bytes that a grid may take.
     """
     path = Path(text)
     is_list = not is_made(text) and path.suffix.lower() in EDGE_SUFFIXES
@@ -84,7 +90,7 @@ def read_field(text: str, *, biases: Path | None, states: str | None) -> GivenFi
     if is_list:
         return GivenField(_read_edges(path, biases, _alphabet(states)), path.name)
     if is_made(text):
-        return _make(text)
+        return _make(text, max_memory)
     if path.suffix.lower() != MODEL_SUFFIX and not path.is_file():
         raise ValueError(f"{_RULE}, got {text!r}")
     return GivenField(_load(path), path.name)
@@ -102,7 +108,7 @@ def _load(path: Path) -> Field:
     return found
 
 
-def _make(text: str) -> GivenField:
+def _make(text: str, max_memory: int) -> GivenField:
     kind, _, rest = text.partition(":")
     shape, *more = rest.split(":")
     is_potts = kind.lower() == "potts"
@@ -111,13 +117,21 @@ def _make(text: str) -> GivenField:
     if not _SHAPE.fullmatch(shape) or len(numbers) != is_potts:
         raise ValueError(f"{_RULE}, got {text!r}")
     sizes = tuple(int(size) for size in shape.split("x"))
-    if float(np.prod(np.array(sizes, dtype=float))) > MAX_SITES:
-        raise ValueError(f"model must have at most {MAX_SITES:,} sites, got {text!r}")
-    if not is_potts:
-        return GivenField(PairwiseModel.grid(sizes, periodic=periodic), text, sizes)
-    if not re.fullmatch(r"[0-9]{1,3}", numbers[0]) or not 2 <= int(numbers[0]) <= 127:
-        raise ValueError(f"potts must have from 2 to 127 states, got {text!r}")
-    return GivenField(PottsModel.grid(sizes, int(numbers[0]), periodic=periodic), text, sizes)
+    n_states = 2
+    if is_potts:
+        if not re.fullmatch(r"[0-9]{1,3}", numbers[0]) or not 2 <= int(numbers[0]) <= 127:
+            raise ValueError(f"potts must have from 2 to 127 states, got {text!r}")
+        n_states = int(numbers[0])
+    n_sites = math.prod(sizes)
+    needed = n_sites * (EDGE_BYTES * len(sizes) + STATE_BYTES * n_states)
+    if needed > max_memory:
+        raise ValueError(
+            f"max-memory must be at least {needed / 2**20:,.0f}M for the {n_sites:,} sites of "
+            f"{text}, got {max_memory / 2**20:,.0f}M"
+        )
+    if is_potts:
+        return GivenField(PottsModel.grid(sizes, n_states, periodic=periodic), text, sizes)
+    return GivenField(PairwiseModel.grid(sizes, periodic=periodic), text, sizes)
 
 
 def _alphabet(states: str | None) -> tuple[int, int]:

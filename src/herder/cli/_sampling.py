@@ -82,7 +82,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     positive_int(job.n, "n")
     if job.chains > job.n:
         raise ValueError(f"chains must be at most the {job.n} states wanted, got {job.chains}")
-    given = read_field(job.model, biases=job.biases, states=job.states)
+    given = read_field(job.model, biases=job.biases, states=job.states, max_memory=job.max_memory)
     if job.temperature != 1:
         given = GivenField(given.model.at_temperature(job.temperature), given.source, given.shape)
     evidence = read_evidence(job.evidence, given)
@@ -179,15 +179,21 @@ def _write(
     with ExitStack() as files:
         if job.output is not None:
             part = files.enter_context(whole_file(job.output))
-            try:
-                write_table(part, given.names, _chunks(given, _rows(job, found), progress))
-            except ValueError as error:
-                raise ValueError(str(error).replace(str(part), str(job.output))) from error
+            _write_rows(part, given, _rows(job, found), progress)
         if job.marginals is not None:
             table = _marginals(given, found)
             write_table(files.enter_context(whole_file(job.marginals)), list(table), [table])
         if job.report is not None and page is not None:
             files.enter_context(whole_file(job.report)).write_text(page, encoding="utf-8")
+
+
+def _write_rows(part: Path, given: GivenField, rows: NDArray[np.int8], progress: Progress) -> None:
+    """Write the states; an array without names goes out as it is."""
+    if part.suffix.lower() == ".npy":
+        with open(part, "wb") as stream:
+            np.save(stream, rows)
+        return
+    write_table(part, given.names, _chunks(given, rows, progress))
 
 
 def _chunks(
