@@ -75,6 +75,18 @@ def test_orders(sampler, value, evidence):
         sampler(GRID, 20, order=value, evidence=evidence)
 
 
+def test_orders_speak_of_the_sites_of_the_whole_model():
+    with pytest.raises(ValueError, match="site 8"):
+        gibbs(GRID, 20, evidence={0: 1}, order=range(1, 8))
+    with pytest.raises(ValueError, match="0 to 8, got 9"):
+        gibbs(GRID, 20, evidence={0: 1}, order=range(1, 10))
+    # a held site need not be visited, and may be
+    one = gibbs(GRID, 20, evidence={0: 1}, order=range(1, 9))
+    np.testing.assert_array_equal(
+        one.samples, gibbs(GRID, 20, evidence={0: 1}, order=range(9)).samples
+    )
+
+
 @pytest.mark.parametrize(
     "value",
     [5, (), "12", (2.0,), (1.0, 1.0), (1.0, 3.0, 2.0), (1.0, 0.5), (1.0, np.inf), (1.0, np.nan)],

@@ -123,3 +123,8 @@ def test_a_report_reads_as_a_table():
 def test_bad_arguments_are_named(options, match):
     with pytest.raises((TypeError, ValueError), match=match):
         diagnose(draw_pairwise(4, LOOP_4, 1), **options)
+
+
+def test_models_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="model must "):
+        diagnose(np.zeros((3, 3)))  # type: ignore[arg-type]
