@@ -84,7 +84,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     )
     task = progress.add_task("checking", total=None, note="")
     sample = merge_rows(_codes(table), table.weight)
-    check = check_fit(machine.model_, sample.rows, sample.weights, round(sample.total))
+    check = check_fit(machine.model_, sample.rows, sample.weights, sample.total)
     progress.update(task, total=1, completed=1)
     page = None if job.report is None else _page(job, machine, check, held)
     _write(job, machine, page)
