@@ -26,8 +26,8 @@ FARTHEST = 700.0
 
 LOG2_E = 1.4426950408889634
 
-#: log(1 + e) = 2 artanh(e / (2 + e)) by its series, whose argument is at most 1/3: terms from
-#: the seventeenth on are below 1e-17.
+#: log(1 + e) = 2 artanh(e / (2 + e)) by its series, whose argument is at most 1/3: the
+#: seventeenth term is about 1e-17.
 L1, L3, L5, L7, L9, L11, L13 = 2.0, 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13
 L15, L17, L19, L21, L23, L25 = 2 / 15, 2 / 17, 2 / 19, 2 / 21, 2 / 23, 2 / 25
 L27, L29, L31 = 2 / 27, 2 / 29, 2 / 31
