@@ -7,7 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 LOOPS := tests/fields/test_retrace.py tests/fields/test_moment.py tests/golden tests/laws \
          tests/maximise tests/models tests/kernel/test_candidates.py tests/kernel/test_choice.py \
          tests/kernel/test_herding.py tests/kernel/test_mmd.py tests/kernel/test_thinning.py \
-         tests/online/test_hand_values.py tests/online/test_merging.py tests/online/test_voted.py
+         tests/online/test_hand_values.py tests/online/test_merging.py tests/online/test_voted.py \
+         tests/samplers/test_gibbs.py tests/samplers/test_herded.py tests/samplers/test_clusters.py \
+         tests/samplers/test_sampling.py tests/samplers/test_annealing.py
 
 .PHONY: demo test lint docs papers bench slow
 

@@ -48,6 +48,25 @@ def sweep_table(
 
 
 @jit
+def add_binary(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
+    """Add what the neighbours give to the log odds of all sites; always in the same order."""
+    indptr, indices, weights = near
+    for i in range(f.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            if x[indices[e]]:
+                f[i] += weights[e]
+
+
+@jit
+def add_potts(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
+    """Add what the neighbours give to the gains of all states of all sites."""
+    indptr, indices, weights = near
+    for i in range(f.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            f[i, x[indices[e]]] += weights[e]
+
+
+@jit
 def _sweep_sparse(
     near: Neighbours,
     order: NDArray[np.intp],

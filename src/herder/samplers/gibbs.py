@@ -226,9 +226,10 @@ class _Gains:
 
     def at(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Give the gains of all states at all sites of a state."""
-        if self.binary:
-            return self.base + self.couplings @ x.astype(np.float64)
-        return self.base + self.couplings @ (x[:, None] == np.arange(self.n_states)).astype(float)
+        f = self.base.copy()
+        fill = _jit.add_binary if self.binary else _jit.add_potts
+        fill(self.near, x, f)
+        return f
 
 
 class _FieldChain:

@@ -54,7 +54,8 @@ class Monitor:
         self.functions = functions
         self.n_sweeps = 0
         self.length = 1
-        self.batches = np.zeros((N_BATCHES, n_sites, 1 if n_states == 2 else n_states), np.int64)
+        shape = (N_BATCHES, n_sites, 1 if n_states == 2 else n_states)
+        self.batches = np.zeros(shape, np.int32)  # a batch of 2^31 sweeps would take weeks
         size = 0 if edges is None else len(edges)
         self.pairs = np.zeros((size, n_states, n_states), dtype=np.int64)
         self.sums: dict[str, NDArray[np.float64]] = {}
@@ -107,6 +108,11 @@ class Monitor:
         total = found.sum(axis=0)
         self.sums[name] = self.sums[name] + total if name in self.sums else total
 
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """Counts of all sweeps, (n_sites, n_columns)."""
+        return self.batches.sum(axis=0, dtype=np.int64)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give all that has been counted, to go on from."""
         found = {
@@ -144,7 +150,7 @@ def batch_errors(
     full = monitors[0].n_sweeps // length
     means = np.concatenate([monitor.batches[:full] for monitor in monitors]) / length
     n = sum(monitor.n_sweeps for monitor in monitors)
-    mean = np.sum([monitor.batches.sum(axis=0) for monitor in monitors], axis=0) / n
+    mean = np.sum([monitor.totals for monitor in monitors], axis=0) / n
     if len(means) < 2:
         unknown = np.full(mean.shape, np.nan)
         return unknown, unknown
@@ -161,7 +167,7 @@ def split_r_hat(monitors: list[Monitor]) -> NDArray[np.float64]:
         return np.full(monitors[0].batches.shape[1:], np.nan)
     parts = [(m.batches[:half], m.batches[half : 2 * half]) for m in monitors]
     n = half * length
-    means = np.array([part.sum(axis=0) / n for pair in parts for part in pair])
+    means = np.array([part.sum(axis=0, dtype=np.int64) / n for pair in parts for part in pair])
     within = np.mean(means * (1 - means), axis=0) * n / (n - 1)
     between = means.var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -85,7 +85,8 @@ class RunOptions(TypedDict, total=False):
         Called with states (n, n_sites), each gives n values; their averages are in ``averages``.
     resume : Sampling or SamplingPosition, optional
         Go on from an earlier run with the same model and options: n then m sweeps are n + m
-        sweeps, and averages go over all of them. ``samples`` are the new ones.
+        sweeps, bit for bit, and averages go over all of them; those of functions are the same
+        but for rounding. ``samples`` are the new ones.
     n_jobs : int, optional
         Threads; all cores by default. It changes no result.
     progress : callable, optional
@@ -251,7 +252,7 @@ def _summarise(
 ) -> Sampling:
     model = condition.model
     n = sum(monitor.n_sweeps for monitor in monitors)
-    marginals = np.sum([monitor.batches.sum(axis=0) for monitor in monitors], axis=0) / n
+    marginals = np.sum([monitor.totals for monitor in monitors], axis=0) / n
     errors, ess = batch_errors(monitors)
     r_hat = split_r_hat(monitors)
     binary = model.n_states == 2
