@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.rows import check_alphabet, constant_bias, merge_rows, read_codes
 
 ROWS = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
@@ -129,3 +130,20 @@ def test_alphabets():
     with pytest.raises(ValueError, match="states must be"):
         check_alphabet("auto")
     assert check_alphabet((0, 1)) == (0, 1)
+
+
+def test_columns_by_name_are_a_frame():
+    rows = np.random.default_rng(4).integers(0, 2, (60, 3))
+    named = {"a": rows[:, 0], "b": rows[:, 1].astype(bool), "c": rows[:, 2].tolist()}
+    one, other = BoltzmannMachine().fit(named), BoltzmannMachine().fit(rows)
+    np.testing.assert_array_equal(one.couplings_, other.couplings_)
+    assert one.model_.names == ("a", "b", "c")
+    assert one.score(named) == other.score(rows)
+    with pytest.raises(ValueError, match=r"X must have the columns \['a', 'b', 'c'\]"):
+        one.score({"a": rows[:, 0], "c": rows[:, 1], "b": rows[:, 2]})
+    with pytest.raises(ValueError, match="X must have columns of one length"):
+        BoltzmannMachine().fit({"a": [0, 1], "b": [0, 1, 1]})
+    with pytest.raises(ValueError, match="X must have 3 columns, got 2"):
+        other.score({"a": [0, 1], "b": [0, 1]})
+    with pytest.raises(ValueError, match="X must hold 0 or 1"):
+        BoltzmannMachine().fit({"a": [0, 2]})

@@ -42,6 +42,11 @@ class BinaryTable:
     rows: NDArray[np.int8]
     weight: NDArray[np.float64] | None
 
+    @property
+    def columns(self) -> dict[str, NDArray[np.int8]]:
+        """The columns by name."""
+        return dict(zip(self.names, self.rows.T, strict=True))
+
 
 def read_binary(
     paths: Sequence[Path],

@@ -18,7 +18,6 @@ from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.check import FitCheck, check_fit
 from herder.learn.rows import ConstantColumnWarning, merge_rows
-from herder.models.pairwise import PairwiseModel
 
 __all__ = ["Job", "read_alpha", "run_job"]
 
@@ -78,10 +77,6 @@ def run_job(job: Job, progress: Progress) -> list[str]:
         test = read_binary([job.test], role="test", names=table.names, **reading)
     machine = _fitted(job, table, progress)
     held = None if job.test is None or test is None else _held_out(job.test, machine, table, test)
-    vars(machine)["feature_names_in_"] = np.array(table.names, dtype=object)
-    machine.model_ = PairwiseModel(
-        machine.couplings_, machine.biases_, machine.states_, names=table.names
-    )
     task = progress.add_task("checking", total=None, note="")
     sample = merge_rows(_codes(table), table.weight)
     check = check_fit(machine.model_, sample.rows, sample.weights, sample.total)
@@ -93,14 +88,11 @@ def run_job(job: Job, progress: Progress) -> list[str]:
 
 def _fitted(job: Job, table: BinaryTable, progress: Progress) -> BoltzmannMachine:
     machine = BoltzmannMachine(**job.params)
-    # plain rows have no names of their own, and messages should have them
-    vars(machine)["_labels"] = lambda: list(table.names)
     task = progress.add_task("fitting", total=None, note="")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        machine.fit(table.rows, sample_weight=table.weight)
+        machine.fit(table.columns, sample_weight=table.weight)
     progress.update(task, total=1, completed=1)
-    del vars(machine)["_labels"]
     for warning in caught:
         # constant columns are in the report of the fit
         if not job.quiet and not issubclass(warning.category, ConstantColumnWarning):
@@ -119,7 +111,7 @@ def _held_out(
     share = (mass @ _codes(table) + 0.5) / (mass.sum() + 1)
     upper = _codes(test).mean(axis=0)
     alone = float(upper @ np.log(share) + (1 - upper) @ np.log1p(-share))
-    return _HeldOut(path, len(test.rows), machine.pseudo_likelihood(test.rows), alone)
+    return _HeldOut(path, len(test.rows), machine.pseudo_likelihood(test.columns), alone)
 
 
 def _write(job: Job, machine: BoltzmannMachine, page: str | None) -> None:

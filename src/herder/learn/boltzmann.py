@@ -166,7 +166,7 @@ class BoltzmannMachine(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n)
+        X : array-like, frame or sparse matrix of shape (n_rows, n), or mapping of columns by name
             Rows of 0 and 1, or of -1 and 1.
         y : ignored
             For scikit-learn.

@@ -1,7 +1,7 @@
 """Rows of binary states: what they hold, checked, as 0/1 codes, and equal rows merged."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ def read_codes(
     ----------
     estimator : BaseEstimator
         Learns, or knows, the number and names of the columns.
-    X : array-like, frame or sparse matrix of shape (n_rows, n)
+    X : array-like, frame or sparse matrix of shape (n_rows, n), or mapping of columns by name
         The rows.
     states : "auto", (0, 1) or (-1, 1)
         What the rows hold; "auto" looks.
@@ -108,7 +108,10 @@ def read_codes(
     """
     wanted = None if isinstance(states, str) and states == "auto" else check_alphabet(states)
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
-    rows = fit_rows(estimator, X, reset=reset, finite=not missing)
+    if isinstance(X, Mapping):
+        rows = _read_columns(estimator, X, reset=reset, finite=not missing)
+    else:
+        rows = fit_rows(estimator, X, reset=reset, finite=not missing)
     codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
     lows: set[int] = set()
     for part in blocks(rows):
@@ -132,6 +135,30 @@ def read_codes(
     if lows - {wanted[0]}:
         raise ValueError(f"X must hold {accepted} only, got {(lows - {wanted[0]}).pop()}")
     return codes, wanted
+
+
+def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool, finite: bool) -> Any:
+    """Check columns by name as rows of a frame are checked, without a frame."""
+    from sklearn.base import BaseEstimator
+
+    names = np.array([str(name) for name in X], dtype=object)
+    known = vars(estimator).get("feature_names_in_")
+    if not reset and known is not None and names.tolist() != known.tolist():
+        raise ValueError(
+            f"X must have the columns {known[:NAMED].tolist()} ... of fit in their order, got "
+            f"{names[:NAMED].tolist()} ..."
+        )
+    columns = [np.asarray(column) for column in X.values()]
+    if len({column.shape for column in columns}) > 1 or any(c.ndim != 1 for c in columns):
+        shapes = sorted({column.shape for column in columns})
+        raise ValueError(f"X must have columns of one length, got shapes {shapes}")
+    rows = np.column_stack(columns) if columns else np.empty((0, 0))
+    if not reset and len(names) != estimator.n_features_in_:
+        raise ValueError(f"X must have {estimator.n_features_in_} columns, got {len(names)}")
+    rows = fit_rows(BaseEstimator(), rows, finite=finite)
+    if reset:
+        estimator.n_features_in_, estimator.feature_names_in_ = len(names), names
+    return rows
 
 
 def check_alphabet(states: str | Sequence[int]) -> tuple[int, int]:
