@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from herder.kernel.result import Thinning
     from herder.kernel.thinning import thin
     from herder.learn.boltzmann import BoltzmannMachine
+    from herder.learn.check import FitCheck
+    from herder.learn.fit import FitReport
     from herder.metrics import count_distribution, kl_divergence, total_variation
     from herder.models.exact import Exact, exact_samples
     from herder.models.moments import Moments
@@ -73,6 +75,8 @@ __all__ = [
     "EnumeratedSystem",
     "Estimate",
     "Exact",
+    "FitCheck",
+    "FitReport",
     "Gaussian",
     "GaussianMixture",
     "HerdingSystem",
@@ -146,6 +150,8 @@ _HOME = {
     "EnumeratedSystem": "herder.core.enumerated",
     "Estimate": "herder.fields.uncertainty",
     "Exact": "herder.models.exact",
+    "FitCheck": "herder.learn.check",
+    "FitReport": "herder.learn.fit",
     "Gaussian": "herder.kernel.functions",
     "GaussianMixture": "herder.kernel.mixture",
     "HerdingSystem": "herder.core.dynamics",
