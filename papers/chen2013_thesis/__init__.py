@@ -1,1 +1,1 @@
-"""Y. Chen, Herding: driving deterministic dynamics, thesis, section 4.2 (kernel herding)."""
+"""Y. Chen, Herding: driving deterministic dynamics, thesis, sections 2.3, 2.5, 4.1 and 4.2."""
