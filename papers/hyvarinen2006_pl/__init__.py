@@ -1,0 +1,1 @@
+"""A. Hyvarinen, Consistency of pseudolikelihood estimation of fully visible Boltzmann machines."""
