@@ -74,7 +74,7 @@ def sheet(title: str, *columns: str) -> Table:
 
 def bar(text: str, value: float, limit: float, *, most: bool = False, note: str = "") -> Rows:
     """Hold a number against its bar: the least that is promised, or the most."""
-    met = value <= limit if most else value >= limit
+    met = bool(value <= limit if most else value >= limit)
     side = "at most" if most else "at least"
     shown, wanted = (f"{number:.2g}" if most else f"{number:.2f}x" for number in (value, limit))
     console.print(
@@ -269,7 +269,7 @@ def errors_scene() -> Rows:
         note = f" ({gain.lower:.2f} to {gain.upper:.2f})"
         rows += bar(text, gain.ratio, limit, note=note)
         last, squares = max(traces["herded, long"].items())
-        floor, passed = pooled(squares), AT * base.mean() / squares.mean()
+        floor, passed = pooled(squares), AT * float(base.mean() / squares.mean())
         console.print(
             f"herded_gibbs: error {floor:.1e} after {last:.0e} sweeps; Gibbs, whose error falls "
             f"as T^(-1/2), comes below that after {passed:.1e} sweeps\n"

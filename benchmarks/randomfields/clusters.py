@@ -66,7 +66,7 @@ def torus_energy(side: int, temperature: float) -> float:
     """Give the mean energy of a site of a square torus with unit couplings, exactly."""
     inverse, step = 1 / temperature, 1e-5
     above, below = (_log_partition(side, inverse + sign * step) for sign in (1, -1))
-    return -(above - below) / (2 * step * side**2)
+    return float(below - above) / (2 * step * side**2)
 
 
 def _log_partition(side: int, inverse: float) -> float:
