@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from herder.models.moments import Moments
 
@@ -217,29 +218,40 @@ def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction
         return
     i, j = pairs[0].members.T
     width = moments.n_variables
-    p = np.full((width, width), np.nan)
-    p[i, j] = p[j, i] = pairs[0].tables[:, 1, 1]
+    both_one = pairs[0].tables[:, 1, 1]
     one = np.full(width, np.nan)
     one[i], one[j] = pairs[0].tables[:, 1].sum(axis=1), pairs[0].tables[:, :, 1].sum(axis=1)
     for group in groups:
         if group.tables.shape[1:] == (2,):
             one[group.members[:, 0]] = group.tables[:, 1]
-    later = np.arange(width)
+    # which pair it is, counted from 1: 0 is a pair that is not known
+    number = np.concatenate([np.arange(1, len(i) + 1)] * 2)
+    ends = (np.concatenate([i, j]), np.concatenate([j, i]))
+    known = sparse.csr_array((number, ends), shape=(width, width))
+    shares = np.concatenate([[np.nan], both_one])
     sizes: list[NDArray[np.float64]] = []
     places: list[NDArray[np.intp]] = []
     for a in range(width):
-        apex = p[a][:, None] + p[a][None, :] - p - one[a]
-        cover = one[a] + one[:, None] + one[None, :] - p[a][:, None] - p[a][None, :] - p - 1.0
+        near = np.sort(known.indices[known.indptr[a] : known.indptr[a + 1]])
+        if len(near) < 2:
+            continue
+        with_a = shares[known[[a]].toarray()[0, near]]
+        among = shares[known[near][:, near].toarray()]
+        apex = with_a[:, None] + with_a[None, :] - among - one[a]
+        cover = one[a] + one[near, None] + one[near] - with_a[:, None] - with_a - among - 1.0
         for kind, excess in enumerate((apex, cover)):
-            allowed = later[:, None] < later[None, :]
+            allowed = near[:, None] < near[None, :]
             if kind:  # symmetric in all three columns
-                allowed = allowed & (later[:, None] > a)
+                allowed = allowed & (near[:, None] > a)
             excess = np.where(allowed, excess, np.nan)
             b, c = np.nonzero(excess > ROUNDING)
             worst = _worst(excess[b, c])
             b, c = b[worst], c[worst]
             sizes.append(excess[b, c])
-            places.append(np.column_stack([np.full(len(b), kind), np.full(len(b), a), b, c]))
+            triple = (np.full(len(b), kind), np.full(len(b), a), near[b], near[c])
+            places.append(np.column_stack(triple))
+    if not sizes:
+        return
     size, place = np.concatenate(sizes), np.concatenate(places)
     for n in _worst(size):
         kind, a, b, c = place[n].tolist()
