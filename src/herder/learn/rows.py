@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from herder._validation import fit_rows, row_weights
 
@@ -108,7 +109,7 @@ def read_codes(
     """
     wanted = None if isinstance(states, str) and states == "auto" else check_alphabet(states)
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # a DOK matrix is a dict too
         rows = _read_columns(estimator, X, reset=reset, finite=not missing)
     else:
         rows = fit_rows(estimator, X, reset=reset, finite=not missing)
