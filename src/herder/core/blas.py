@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 __all__ = ["one_blas_thread"]
@@ -10,11 +11,8 @@ __all__ = ["one_blas_thread"]
 @lru_cache(maxsize=1)
 def _controller() -> Any:
     """Look for the libraries that are loaded: slow, so once."""
-    import scipy.linalg  # its BLAS must be among them
-    from threadpoolctl import ThreadpoolController
-
-    del scipy
-    return ThreadpoolController()
+    import_module("scipy.linalg")  # its BLAS must be among them
+    return import_module("threadpoolctl").ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

@@ -20,10 +20,12 @@ __all__ = [
     "finite_array",
     "graph_edges",
     "grid_edges",
+    "one_number",
     "read_evidence",
     "row_blocks",
     "size_of",
     "split_couplings",
+    "spread_field",
 ]
 
 #: Dense or CSR, symmetric, with a zero diagonal.
@@ -58,7 +60,7 @@ def check_couplings(couplings: object) -> Couplings:
     if gap.max() > ASYMMETRY * np.abs(dense).max():
         i, j = np.unravel_index(gap.argmax(), gap.shape)
         raise ValueError(_symmetry_error(int(i), int(j), dense[i, j], dense[j, i]))
-    dense = (dense + dense.T) / 2
+    dense = dense / 2 + dense.T / 2
     dense.setflags(write=False)
     return dense
 
@@ -80,7 +82,7 @@ def _check_sparse(couplings: Any) -> sparse.csr_array:
         worst = int(np.abs(gap.data).argmax())
         i, j = int(gap.row[worst]), int(gap.col[worst])
         raise ValueError(_symmetry_error(i, j, rows[i, j], rows[j, i]))
-    rows = sparse.csr_array((rows + rows.T) / 2)
+    rows = sparse.csr_array(rows / 2 + rows.T / 2)
     rows.eliminate_zeros()
     rows.sort_indices()
     for part in (rows.data, rows.indices, rows.indptr):
@@ -90,8 +92,8 @@ def _check_sparse(couplings: Any) -> sparse.csr_array:
 
 def _diagonal_error(site: int, value: float) -> str:
     return (
-        f"couplings must have a zero diagonal, got {value:g} at site {site}: for 0/1 states it "
-        "belongs into biases, for -1/+1 it is a constant"
+        f"couplings must have a zero diagonal, got {value:g} at site {site}: for 0/1 states half "
+        "of it belongs into biases, for -1/+1 it is a constant"
     )
 
 
@@ -125,10 +127,29 @@ def finite_array(values: object, name: str) -> NDArray[np.float64]:
     return found
 
 
+def one_number(value: object, name: str) -> float:
+    """Return ``value`` as a finite float."""
+    found = finite_array(value, name)
+    if found.ndim:
+        raise ValueError(f"{name} must be one number, got shape {found.shape}")
+    return float(found)
+
+
+def spread_field(field: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a field as an array of the shape of all sites, from one number or many."""
+    values = finite_array(field, "field")
+    try:
+        return np.broadcast_to(values, shape)
+    except ValueError:
+        raise ValueError(f"field must fit the shape {shape}, got {values.shape}") from None
+
+
 def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...] | None:
     """Return names of sites as texts, all different."""
     if names is None:
         return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"names must be a list of texts, got {names!r}")
     found = tuple(str(name) for name in names)
     if len(found) != n_sites or len(set(found)) != n_sites:
         raise ValueError(
@@ -146,23 +167,35 @@ def edges_of(couplings: Couplings) -> tuple[NDArray[np.intp], NDArray[np.float64
     else:
         upper = sparse.coo_array(sparse.triu(couplings, 1, format="csr"))
         i, j, weights = upper.row, upper.col, upper.data
-    return np.column_stack([i, j]).astype(np.intp), np.asarray(weights, dtype=np.float64)
+    edges, values = np.column_stack([i, j]).astype(np.intp), np.array(weights, dtype=np.float64)
+    edges.setflags(write=False)
+    values.setflags(write=False)
+    return edges, values
 
 
 def adjacency_of(couplings: Couplings) -> Adjacency:
     """Give the neighbours of all sites."""
     rows = sparse.csr_array(couplings)
-    return Adjacency(
+    found = Adjacency(
         rows.indptr.astype(np.intp),
         rows.indices.astype(np.intp),
-        np.asarray(rows.data, dtype=np.float64),
+        np.array(rows.data, dtype=np.float64),
     )
+    for part in found:
+        part.setflags(write=False)
+    return found
 
 
 def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sparse.csr_array:
     """Give CSR couplings from one weight for each edge; an edge given twice is an error."""
     pairs = check_edges(edges, n_sites)
-    values = np.broadcast_to(finite_array(weights, "weights"), len(pairs))
+    values = finite_array(weights, "weights")
+    if values.shape not in ((), (len(pairs),)):
+        raise ValueError(
+            f"weights must be one number, or one for each of {len(pairs)} edges, got shape "
+            f"{values.shape}"
+        )
+    values = np.broadcast_to(values, len(pairs))
     i, j = pairs.T
     both = (np.concatenate([i, j]), np.concatenate([j, i]))
     return sparse.csr_array((np.concatenate([values, values]), both), shape=(n_sites, n_sites))
@@ -170,7 +203,12 @@ def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sp
 
 def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
     """Return edges as (m, 2) with i < j, each once."""
-    pairs = np.asarray(edges)
+    try:
+        pairs = np.asarray(edges)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be pairs of site numbers, got rows of unlike length"
+        ) from None
     if not pairs.size:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -182,7 +220,7 @@ def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[
     if (pairs[:, 0] == pairs[:, 1]).any():
         site = pairs[pairs[:, 0] == pairs[:, 1]][0, 0]
         raise ValueError(f"{name} must join two sites, got ({site}, {site})")
-    if len(np.unique(pairs, axis=0)) != len(pairs):
+    if len(np.unique(pairs[:, 0] * n_sites + pairs[:, 1])) != len(pairs):
         raise ValueError(f"{name} must be given once each, got one twice")
     return pairs
 
@@ -245,8 +283,9 @@ def read_evidence(
         kind = type(evidence).__name__
         raise TypeError(f"evidence must map sites to values, got {kind}")
     found: dict[int, Any] = {}
+    number = {} if names is None else {name: site for site, name in enumerate(names)}
     for key, value in evidence.items():
-        site = _site_number(key, n_sites, names)
+        site = _site_number(key, n_sites, number)
         if site in found:
             raise ValueError(f"evidence must name each site once, got site {site} twice")
         found[site] = value
@@ -254,14 +293,23 @@ def read_evidence(
     return np.array(sites, dtype=np.intp), [found[site] for site in sites]
 
 
-def _site_number(key: object, n_sites: int, names: tuple[str, ...] | None) -> int:
+def _site_number(key: object, n_sites: int, number: Mapping[str, int]) -> int:
+    """Give the number of a site; a whole number may be a name as well, but not of another site."""
     if isinstance(key, str):
-        if names is None or key not in names:
-            known = "the model has no names" if names is None else f"known: {', '.join(names[:5])}"
+        if key not in number:
+            known = f"known: {', '.join(list(number)[:5])}" if number else "the model has no names"
             raise ValueError(f"evidence must be on sites of the model, got {key!r} ({known})")
-        return names.index(key)
+        return number[key]
     if isinstance(key, bool) or not isinstance(key, int | np.integer):
         raise TypeError(f"evidence must be on sites by number or name, got {key!r}")
+    named = number.get(str(key))
+    if named is not None and named != key:
+        if 0 <= key < n_sites:
+            raise ValueError(
+                f"evidence must say which site it means, got {key}: the site of that number, or "
+                f"that of the name {str(key)!r}, which has the number {named}? A name is a text"
+            )
+        return named
     if not 0 <= key < n_sites:
         raise ValueError(f"evidence must be on sites 0 to {n_sites - 1}, got {key}")
     return int(key)

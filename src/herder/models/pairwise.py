@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from herder._validation import positive_int, positive_number
+from herder.core.blas import one_blas_thread
 from herder.models.graph import (
     Adjacency,
     Couplings,
@@ -36,10 +37,12 @@ from herder.models.graph import (
     finite_array,
     graph_edges,
     grid_edges,
+    one_number,
     read_evidence,
     row_blocks,
     size_of,
     split_couplings,
+    spread_field,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +106,7 @@ class PairwiseModel:
             "couplings": checked,
             "biases": field,
             "states": _check_alphabet(states),
-            "offset": float(finite_array(offset, "offset")),
+            "offset": one_number(offset, "offset"),
             "names": check_names(names, n_sites),
         }
         for name, value in parts.items():
@@ -294,9 +297,9 @@ class PairwiseModel:
         """
         edges = grid_edges(shape, periodic=periodic)
         n_sites = int(np.prod(shape))
-        biases = np.broadcast_to(finite_array(field, "field"), np.atleast_1d(shape)).ravel()
+        biases = spread_field(field, tuple(np.atleast_1d(shape).tolist())).ravel()
         scale = 1 / positive_number(temperature, "temperature")
-        rows = couplings_of_edges(n_sites, edges, np.full(len(edges), coupling * scale))
+        rows = couplings_of_edges(n_sites, edges, one_number(coupling, "coupling") * scale)
         return cls(rows, biases * scale, states)
 
     @classmethod
@@ -328,11 +331,11 @@ class PairwiseModel:
         n_sites = positive_int(n_sites, "n_sites")
         rng = np.random.default_rng(random_state)
         edges = graph_edges(graph, n_sites)
-        weights = rng.normal(size=len(edges)) * coupling_sd
+        weights = rng.normal(size=len(edges)) * one_number(coupling_sd, "coupling_sd")
         rows: Any = couplings_of_edges(n_sites, edges, weights)
         if isinstance(graph, str) and graph == "complete":
             rows = rows.toarray()
-        return cls(rows, rng.normal(size=n_sites) * bias_sd, states)
+        return cls(rows, rng.normal(size=n_sites) * one_number(bias_sd, "bias_sd"), states)
 
     @classmethod
     def from_edges(
@@ -392,16 +395,14 @@ class PairwiseModel:
     def _drive(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the sum of couplings times neighbours, for rows of values."""
         rows: Any = self.couplings
-        return (rows @ values.T).T if self.is_sparse else values @ rows
+        if self.is_sparse:
+            return (rows @ values.T).T
+        with one_blas_thread():  # the same bits for any number of threads
+            return values @ rows
 
 
 def _check_alphabet(states: Sequence[int]) -> tuple[int, int]:
-    try:
-        found = tuple(int(state) for state in states)
-    except (TypeError, ValueError):
-        found = None
-    if found == (0, 1):
-        return (0, 1)
-    if found == (-1, 1):
-        return (-1, 1)
+    for low in (0, -1):
+        if not isinstance(states, str) and np.array_equal(states, (low, 1)):
+            return (low, 1)
     raise ValueError(f"states must be (0, 1) or (-1, 1), got {states!r}")

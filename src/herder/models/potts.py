@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from herder._validation import positive_int, positive_number
+from herder.core.blas import one_blas_thread
 from herder.models.graph import (
     Adjacency,
     Couplings,
@@ -29,10 +30,12 @@ from herder.models.graph import (
     finite_array,
     graph_edges,
     grid_edges,
+    one_number,
     read_evidence,
     row_blocks,
     size_of,
     split_couplings,
+    spread_field,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ class PottsModel:
         parts = {
             "couplings": checked,
             "fields": table,
-            "offset": float(finite_array(offset, "offset")),
+            "offset": one_number(offset, "offset"),
             "names": check_names(names, n_sites),
         }
         for name, value in parts.items():
@@ -167,7 +170,8 @@ class PottsModel:
         couplings: Any = self.couplings
         for part in row_blocks(len(rows), self.n_sites * self.n_states):
             for state in range(self.n_states):
-                found[part, :, state] = (couplings @ (rows[part] == state).T.astype(float)).T
+                with one_blas_thread():  # the same bits for any number of threads
+                    found[part, :, state] = (couplings @ (rows[part] == state).T.astype(float)).T
             found[part] = softmax(found[part] + self.fields, axis=-1)
         return found[0] if np.ndim(x) == 1 else found
 
@@ -273,10 +277,10 @@ class PottsModel:
         edges = grid_edges(shape, periodic=periodic)
         n_sites = math.prod(np.atleast_1d(shape).tolist())
         size = (n_sites, positive_int(n_states, "n_states"))
-        gains = finite_array(0.0 if field is None else field, "field")
+        gains = spread_field(0.0 if field is None else field, size)
         scale = 1 / positive_number(temperature, "temperature")
-        rows = couplings_of_edges(n_sites, edges, np.full(len(edges), coupling * scale))
-        return cls(rows, np.broadcast_to(gains, size) * scale)
+        rows = couplings_of_edges(n_sites, edges, one_number(coupling, "coupling") * scale)
+        return cls(rows, gains * scale)
 
     @classmethod
     def random(
@@ -305,8 +309,10 @@ class PottsModel:
         n_sites = positive_int(n_sites, "n_sites")
         rng = np.random.default_rng(random_state)
         edges = graph_edges(graph, n_sites)
-        rows: Any = couplings_of_edges(n_sites, edges, rng.normal(size=len(edges)) * coupling_sd)
+        rows: Any = couplings_of_edges(
+            n_sites, edges, rng.normal(size=len(edges)) * one_number(coupling_sd, "coupling_sd")
+        )
         if isinstance(graph, str) and graph == "complete":
             rows = rows.toarray()
         size = (n_sites, positive_int(n_states, "n_states"))
-        return cls(rows, rng.normal(size=size) * field_sd)
+        return cls(rows, rng.normal(size=size) * one_number(field_sd, "field_sd"))
