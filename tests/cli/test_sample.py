@@ -105,11 +105,48 @@ def test_marginals_of_an_edge_list_are_right(tmp_path):
 def test_an_edge_list_of_numbers_is_in_order(tmp_path):
     text = "target,source,weight,note\n10,2,1,a\n2,3,-1,b\n"
     edges = written(tmp_path / "e.csv", text)
-    done(edges, "-n", 5, "-o", tmp_path / "o.csv", "--evidence", "x10=1", "--evidence", "0=1")
-    found = columns(tmp_path / "o.csv")
-    assert list(found) == ["x2", "x3", "x10"]
-    assert (found["x10"] == 1).all()
-    assert (found["x2"] == 1).all()
+    done(edges, "-n", 5, "-o", tmp_path / "o.npz", "--evidence", "10=1", "--evidence", "2=1")
+    found = columns(tmp_path / "o.npz")
+    assert list(found) == ["2", "3", "10"]
+    assert (found["10"] == 1).all()
+    assert (found["2"] == 1).all()
+
+
+def test_labels_that_are_numbers_are_names_not_counts(tmp_path):
+    """Site "1" is the first of three: held at 0 it says 0, and its neighbour is as summed."""
+    edges = written(tmp_path / "e.csv", "source,target,weight\n1,2,0.9\n2,3,-0.6\n")
+    biases = written(tmp_path / "b.csv", "site,bias\n3,0.7\n1,-0.2\n")
+    words = (edges, "--biases", biases, "-n", 20_000, "--evidence", "1=0")
+    lines = done(*words, "--marginals", tmp_path / "m.csv", "-o", tmp_path / "o.csv")
+    assert lines[-1].startswith(f"{tmp_path / 'o.csv'} has numbers alone in its row of names")
+    found = columns(tmp_path / "m.csv")
+    assert found["site"].tolist() == [1, 2, 3]
+    assert found["probability"][0] == 0
+    x = np.array(list(itertools.product((0, 1), repeat=2)))
+    p = np.exp(-0.6 * x[:, 0] * x[:, 1] + 0.7 * x[:, 1])
+    exact = (p / p.sum()) @ x
+    tolerance = 5 * np.sqrt(0.25 / 5_000)
+    np.testing.assert_allclose(found["probability"][1:], exact, atol=tolerance)
+    with open(tmp_path / "o.csv", encoding="utf-8") as stream:
+        assert next(csv.reader(stream)) == ["1", "2", "3"]
+
+
+def test_a_site_with_a_bias_and_no_edge_is_told(tmp_path):
+    edges, biases = written(tmp_path / "e.csv", EDGES), written(tmp_path / "b.csv", BIASES)
+    words = ("-n", 50, "-o", tmp_path / "a.npy")
+    assert "1 site of b.csv has no edge: late" in done(edges, "--biases", biases, *words)
+    written(biases, "site,bias\nrain,1\nwind,2\n")
+    assert not any("no edge" in line for line in done(edges, "--biases", biases, *words))
+
+
+def test_what_was_not_to_be_trusted_is_told_again(tmp_path):
+    path = tmp_path / "m.safetensors"
+    model = PairwiseModel.random(3, random_state=1)
+    save(model, path, meta={"trust": False, "verdict": "Do not trust it: pairs are off."})
+    lines = done(path, "-n", 2_000, "-o", tmp_path / "a.npy")
+    assert "when m.safetensors was learnt: Do not trust it: pairs are off." in lines
+    save(model, path, meta={"trust": True, "verdict": "Trust it."})
+    assert not any("was learnt" in line for line in done(path, "-n", 9, "-o", tmp_path / "a.npy"))
 
 
 def test_temperature_and_evidence(tmp_path):

@@ -85,6 +85,7 @@ CASES = [
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--evidence", "x1"), "evidence must be SITE=VALUE"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--evidence", "4=1"), "such as x0, x1, x2, x3, go"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--evidence", "1=-1"), "evidence must be 0 or 1"),
+    (("{edges}", "-n", 5, "-o", "{tmp}/a.csv", "--evidence", "1=1"), "such as rain, wind, cold, "),
     (("potts:3:4", "-n", 5, "-o", "{tmp}/a.csv", "--evidence", "1=4"), "evidence must be 0 to 3"),
     (
         ("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--evidence", "1=1", "--evidence", "x1=0"),

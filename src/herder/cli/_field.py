@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._store import open_table
+from herder.cli._batch import counted
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers.orders import Field
@@ -25,6 +26,9 @@ MODEL_SUFFIX = ".safetensors"
 
 #: Bytes for an edge of a grid and for a state of a site while it is made and sampled.
 EDGE_BYTES, STATE_BYTES = 450, 250
+
+#: Sites that a note names.
+N_NAMED = 8
 
 #: Words such as ising:64x64, ising:64x64:periodic, potts:64x64:3 or potts:64x64:3:periodic.
 _WORDS = re.compile(r"(?P<kind>ising|potts):(?P<rest>.*)", re.IGNORECASE)
@@ -48,11 +52,14 @@ class GivenField:
         File or words.
     shape : tuple of int or None
         Of a grid that was made from words.
+    notes : tuple of str
+        What its files make one doubt.
     """
 
     model: Field
     source: str
     shape: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -88,24 +95,28 @@ def read_field(
         if value is not None and not is_list:
             raise ValueError(f"{option} must come with a list of edges, got {value} for {text}")
     if is_list:
-        return GivenField(_read_edges(path, biases, _alphabet(states)), path.name)
+        return _read_edges(path, biases, _alphabet(states))
     if is_made(text):
         return _make(text, max_memory)
     if path.suffix.lower() != MODEL_SUFFIX and not path.is_file():
         raise ValueError(f"{_RULE}, got {text!r}")
-    return GivenField(_load(path), path.name)
+    return _load(path)
 
 
-def _load(path: Path) -> Field:
-    from herder.io import load
+def _load(path: Path) -> GivenField:
+    """Read a model file; a machine that was not to be trusted when it was learnt says so again."""
+    from herder.io import read_model
 
-    model = load(path)
+    model, meta = read_model(path)
     found = getattr(model, "model_", model)
     if not isinstance(found, Field):
         raise ValueError(
             f"model must be a random field to be sampled, got the {type(model).__name__} of {path}"
         )
-    return found
+    doubts = ()
+    if meta.get("trust") is False:
+        doubts = (f"when {path.name} was learnt: {meta.get('verdict')}",)
+    return GivenField(found, path.name, notes=doubts)
 
 
 def _make(text: str, max_memory: int) -> GivenField:
@@ -142,7 +153,7 @@ def _alphabet(states: str | None) -> tuple[int, int]:
     raise ValueError(f"states must be 0,1 or -1,1, got {states!r}")
 
 
-def _read_edges(path: Path, biases: Path | None, states: tuple[int, int]) -> PairwiseModel:
+def _read_edges(path: Path, biases: Path | None, states: tuple[int, int]) -> GivenField:
     """Read edges and biases; sites are what either file names."""
     table = _columns(path, ("source", "target", "weight"))
     ends = [_labels(path, "source", table), _labels(path, "target", table)]
@@ -169,16 +180,20 @@ def _read_edges(path: Path, biases: Path | None, states: tuple[int, int]) -> Pai
             )
         seen.add(frozenset((source, target)))
     edges = np.array([[place[source], place[target]] for source, target in pairs], dtype=np.intp)
-    # a table begins with a row of names, which numbers alone are not
-    plain = all(re.fullmatch("-?[0-9]+", name) for name in names)
-    return PairwiseModel.from_edges(
-        len(names),
-        edges,
-        weights,
-        [local.get(name, 0.0) for name in names],
-        states,
-        names=[f"x{name}" for name in names] if plain else names,
-    )
+    values = [local.get(name, 0.0) for name in names]
+    model = PairwiseModel.from_edges(len(names), edges, weights, values, states, names=names)
+    joined = {end for pair in pairs for end in pair}
+    loose = [site for site in local if site not in joined]
+    return GivenField(model, path.name, notes=_loose(biases, loose))
+
+
+def _loose(biases: Path | None, sites: Sequence[str]) -> tuple[str, ...]:
+    """Say which sites have a bias but no edge: their names may be misspelt."""
+    if biases is None or not sites:
+        return ()
+    named = ", ".join(sites[:N_NAMED]) + (", ..." if len(sites) > N_NAMED else "")
+    verb = "has" if len(sites) == 1 else "have"
+    return (f"{counted(len(sites), 'site')} of {biases.name} {verb} no edge: {named}",)
 
 
 def _columns(path: Path, wanted: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -222,7 +237,7 @@ def _in_order(labels: Sequence[str]) -> list[str]:
 
 
 def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int, int]:
-    """Read ``site=value``; a site is named, or counted from 0."""
+    """Read ``site=value``; a site is named or, where sites have no names, counted from 0."""
     found: dict[int, int] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -245,6 +260,5 @@ def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int, int]:
 def _site(name: str, given: GivenField) -> int | None:
     if name in given.names:
         return given.names.index(name)
-    if re.fullmatch("[0-9]{1,9}", name) and int(name) < given.model.n_sites:
-        return int(name)
-    return None
+    counts = given.model.names is None and re.fullmatch("[0-9]{1,9}", name)
+    return int(name) if counts and int(name) < given.model.n_sites else None

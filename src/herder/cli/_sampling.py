@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
         raise ValueError(f"chains must be at most the {job.n} states wanted, got {job.chains}")
     given = read_field(job.model, biases=job.biases, states=job.states, max_memory=job.max_memory)
     if job.temperature != 1:
-        given = GivenField(given.model.at_temperature(job.temperature), given.source, given.shape)
+        given = replace(given, model=given.model.at_temperature(job.temperature))
     evidence = read_evidence(job.evidence, given)
     if len(evidence) == given.model.n_sites:
         raise ValueError("evidence must leave a site free, got all sites")
@@ -93,7 +93,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     notes = _notes(job, given, found, len(evidence))
     page = None if job.report is None else _page(job, given, evidence, found, notes)
     _write(job, given, found, page, progress)
-    return [] if job.quiet else [*_summary(job, given, found), *notes, *_files(job)]
+    return [] if job.quiet else [*_summary(job, given, found), *notes, *_files(job, given)]
 
 
 def _require_room(job: Job, given: GivenField) -> None:
@@ -126,7 +126,7 @@ def _run(job: Job, given: GivenField, evidence: dict[int, int], progress: Progre
         "n_chains": job.chains,
         "burn_in": job.burn_in,
         "every": 0 if job.output is None else job.every,
-        "evidence": evidence or None,
+        "evidence": _keyed(evidence, given) or None,
         "n_jobs": job.threads,
         "progress": _watcher(job, progress, task),
     }
@@ -137,6 +137,12 @@ def _run(job: Job, given: GivenField, evidence: dict[int, int], progress: Progre
     if job.tempering is not None:
         options["temperatures"] = job.tempering
     return _sampler(job.method)(given.model, job.sweeps, **options)
+
+
+def _keyed(evidence: dict[int, int], given: GivenField) -> dict[Any, int]:
+    """Give evidence by name where sites have names, as a model takes it."""
+    names = given.model.names
+    return {site if names is None else names[site]: value for site, value in evidence.items()}
 
 
 def _sampler(method: str) -> Callable[..., Sampling]:
@@ -246,7 +252,7 @@ def _summary(job: Job, given: GivenField, found: Sampling) -> list[str]:
 
 def _notes(job: Job, given: GivenField, found: Sampling, n_held: int) -> list[str]:
     """Say what speaks against trusting the run."""
-    notes = []
+    notes = [*given.notes]
     if job.method == "herded-gibbs" and not _is_proven(given):
         notes.append(
             "herded Gibbs has no guarantee on this graph: a small error may stay, however long "
@@ -289,9 +295,16 @@ def _other_way(job: Job, given: GivenField) -> str:
     return ", or --tempering 1,1.5,2.2,3.3"
 
 
-def _files(job: Job) -> list[str]:
+def _files(job: Job, given: GivenField) -> list[str]:
     named = (("marginals", job.marginals), ("report", job.report))
-    return [f"{role}: {path}" for role, path in named if path is not None]
+    lines = [f"{role}: {path}" for role, path in named if path is not None]
+    text = job.output is not None and job.output.suffix.lower() == ".csv"
+    if text and all(name.lstrip("-").isdecimal() for name in given.names):
+        lines.append(
+            f"{job.output} has numbers alone in its row of names, which herder reads back only "
+            "from .npz and .parquet"
+        )
+    return lines
 
 
 def _page(

@@ -81,7 +81,8 @@ def sample(
         typer.Option(
             "--evidence",
             metavar="SITE=VALUE",
-            help="Hold a site at a value, by its name or by its number from 0 (repeatable).",
+            help="Hold a site at a value, by its name, or by its number from 0 if sites have no "
+            "names (repeatable).",
         ),
     ] = [],  # noqa: B006 (typer copies it)
     temperature: Annotated[
