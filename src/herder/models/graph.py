@@ -148,7 +148,7 @@ def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...]
     """Return names of sites as texts, all different."""
     if names is None:
         return None
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if not isinstance(names, Iterable):
         raise TypeError(f"names must be a list of texts, got {names!r}")
     found = tuple(str(name) for name in names)
     if len(found) != n_sites or len(set(found)) != n_sites:
