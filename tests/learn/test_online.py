@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from herder.learn import BoltzmannMachine
+from herder.learn.online import Stream
 from tests.learn.plain import all_states, draw, objective, probabilities, random_machine
 
 
@@ -53,7 +54,7 @@ def test_rows_of_one_kind_at_first_do_no_harm():
     machine = BoltzmannMachine(alpha=1e-3)
     for row in rows[order][:50]:
         machine.partial_fit(row[None])
-    assert machine.diagnostics_.constant == ("0",)
+    assert machine.diagnostics_.constant == ("x0",)
     assert np.isfinite(machine.couplings_).all()
     machine.partial_fit(rows[order][50:])
     assert machine.diagnostics_.constant == ()
@@ -114,3 +115,120 @@ def test_the_report_of_a_stream_says_how_many_rows():
     text = str(machine.diagnostics_)
     assert "pl, in a stream: 15 steps" in text
     assert "300 rows; 10 parameters, 30 rows for each" in text
+
+
+def test_the_average_counts_the_batch_k_like_k():
+    rows = draw(*random_machine(4, 5), 200, 5)
+    stream = Stream.begin(4)
+    places = []
+    for k in range(10):
+        stream.learn(rows[20 * k : 20 * k + 20], np.ones(20))
+        places.append((stream.latest_couplings.copy(), stream.latest_biases.copy()))
+    weights = np.arange(1, 11) / 55
+    for found, index in ((stream.couplings, 0), (stream.biases, 1)):
+        expected = sum(w * place[index] for w, place in zip(weights, places, strict=True))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_batches_are_scored_before_they_are_learnt():
+    rows = draw(*random_machine(4, 5), 80, 5)
+    counts = np.random.default_rng(0).uniform(0.5, 2.0, 80)
+    stream, scores, totals = Stream.begin(4), [], []
+    for k in range(4):
+        part, weights = rows[20 * k : 20 * k + 20], counts[20 * k : 20 * k + 20]
+        total = weights.sum()
+        if k:
+            couplings, biases = stream.couplings, stream.biases
+            scores.append(-objective(couplings, biases, part, weights / total, 0.0))
+            totals.append(total)
+        stream.learn(part, weights)
+    # rows count like their number among those that were scored, up to the end of their batch
+    kept = 0.0
+    for k, (score, total) in enumerate(zip(scores, totals, strict=True)):
+        share = min(1.0, 2 * total / (sum(totals[: k + 1]) + total))
+        kept = (1 - share) * kept + share * score
+    report = stream.report(0.0, list("abcd"))
+    assert report.held_out == pytest.approx(kept, rel=1e-12)
+    ones, n = counts @ rows, counts.sum()
+    shares = (ones + 0.5) / (n + 1)
+    alone = np.sum(ones * np.log(shares) + (n - ones) * np.log(1 - shares)) / n
+    assert report.held_out_independent == pytest.approx(alone, rel=1e-12)
+
+
+def test_rows_in_order_of_their_kind_raise_a_doubt():
+    kinds = np.repeat(np.arange(5), 200)
+    rng = np.random.default_rng(2)
+    rows = (rng.random((1000, 20)) < np.where(np.arange(20) // 4 == kinds[:, None], 0.6, 0.05)) * 1
+    sorted_rows = BoltzmannMachine(alpha=0.01).partial_fit(rows)
+    assert "no likelier than with independent columns" in str(sorted_rows.diagnostics_)
+    mixed = BoltzmannMachine(alpha=0.01).partial_fit(rows[rng.permutation(1000)])
+    assert "independent columns: " in str(mixed.diagnostics_)
+    assert "no likelier" not in str(mixed.diagnostics_)
+
+
+def test_one_batch_has_no_score():
+    machine = BoltzmannMachine().partial_fit(draw(*random_machine(4, 5), 20, 5))
+    assert machine.diagnostics_.held_out is None
+
+
+def test_results_depend_on_the_cut_unless_it_is_at_a_batch():
+    rows = draw(*random_machine(4, 5), 100, 5)
+    whole = BoltzmannMachine().partial_fit(rows).couplings_
+    even = BoltzmannMachine().partial_fit(rows[:40]).partial_fit(rows[40:]).couplings_
+    np.testing.assert_array_equal(even, whole)
+    odd = BoltzmannMachine().partial_fit(rows[:50]).partial_fit(rows[50:]).couplings_
+    assert (odd != whole).any()
+
+
+def test_constant_columns_are_seen_through_rounded_weights():
+    rows = draw(*random_machine(3, 5), 300, 5)
+    table = np.column_stack([rows, np.ones(300, int), rows[:, 0]])
+    machine = BoltzmannMachine()
+    machine.partial_fit(table, sample_weight=np.full(300, 0.1))
+    report = machine.diagnostics_
+    assert len(report.constant) == 1
+    assert report.n_parameters == 10
+    assert [how for _, _, how in report.twins] == ["equal"]
+
+
+@pytest.mark.parametrize("n_rows", [0, 100])
+def test_a_stream_is_its_state(n_rows):
+    rows = draw(*random_machine(4, 5), 200, 5)
+    stream = Stream.begin(4)
+    stream.alpha = 0.01
+    stream.learn(rows[:n_rows], np.ones(n_rows))
+    stream.learn(rows[:5], np.zeros(5))
+    twin = Stream.from_state(*stream.state(), 4)
+    for one in (stream, twin):
+        one.learn(rows[100:], np.ones(100))
+    left, right = stream.state(), twin.state()
+    assert left[0].keys() == right[0].keys()
+    assert left[1] == right[1]
+    for name, value in left[0].items():
+        np.testing.assert_array_equal(right[0][name], value, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "numbers", "error", "message"),
+    [
+        ({"ones": np.zeros(3)}, {}, ValueError, r"ones of shape \(3,\)"),
+        ({"ones": np.full(4, -1.0)}, {}, ValueError, "ones with values that make no sense"),
+        ({"ones": np.full(4, 101.0)}, {}, ValueError, "more ones than 100 rows"),
+        ({"biases": np.full(4, np.nan)}, {}, ValueError, "biases with values"),
+        ({"operator.values": np.zeros(4)}, {}, ValueError, "operator.values with values"),
+        ({"operator.vectors": None}, {}, KeyError, "operator.vectors"),
+        ({}, {"n_seen": float("nan")}, ValueError, "n_seen = nan"),
+        ({}, {"n_steps": -1}, ValueError, "n_steps = -1"),
+        ({}, {"n_steps": True}, ValueError, "n_steps = True"),
+        ({}, {"n_seen": "many"}, ValueError, "n_seen = 'many'"),
+        ({}, {"alpha": None}, KeyError, "alpha"),
+    ],
+)
+def test_a_state_that_makes_no_sense_is_refused(arrays, numbers, error, message):
+    stream = Stream.begin(4)
+    stream.learn(draw(*random_machine(4, 5), 100, 5), np.ones(100))
+    own, other = stream.state()
+    own = {k: v for k, v in (own | arrays).items() if v is not None}
+    other = {k: v for k, v in (other | numbers).items() if v is not None}
+    with pytest.raises(error, match=message):
+        Stream.from_state(own, other, 4)

@@ -12,16 +12,27 @@ sites. One row bends the function along n directions at most, hence 2n; the powe
 averages of the parameters settle [polyak1992]_. What is given is an average that forgets the first
 rows: row s counts like s, which costs a third of the variance once there are many rows, and is
 rid of the beginning sooner.
+
+Rows must come in random order. Where they come by kind, the average follows the kinds that came
+last. Rows are cut into batches at each call, so that the same rows cut otherwise give other
+parameters, unless every call but the last has a multiple of the rows of a batch.
+
+Each batch is scored before it is learnt: its log pseudo-likelihood by the average there is. The
+running mean forgets as the parameters do. Rows in random order are foreseen better than by
+independent columns with the shares of all rows; rows that come by kind are not.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from herder.learn.fit import Fit, FitReport
+from herder.learn.pseudo import log_pseudo_likelihood
+from herder.learn.rows import find_twins
 
 __all__ = ["Stream"]
 
@@ -30,6 +41,40 @@ RECENCY = 1.0
 
 #: Eigenvectors are computed anew when there are this many times as many rows.
 GROWTH = 1.2
+
+#: A column is constant if its rarer state has no more than this share of the weight: sums of
+#: weights are rounded.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """The Sylvester operator of the rows up to some time, in the basis where it is diagonal.
+
+    Parameters
+    ----------
+    n_seen : float
+        Rows it was made from.
+    curvature : ndarray of shape (n,)
+        Mean variances of the sites.
+    scale : ndarray of shape (n,)
+        What rows are multiplied by.
+    values, vectors : ndarray of shape (n,) and (n, n)
+        Of the scaled covariance.
+    """
+
+    n_seen: float
+    curvature: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    values: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+
+    def divide(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Solve for the couplings whose image is ``slope``."""
+        scale = np.outer(self.scale, self.scale)
+        inner = self.vectors.T @ (slope * scale) @ self.vectors
+        inner /= self.values[:, None] + self.values
+        return self.vectors @ inner @ self.vectors.T * scale
 
 
 @dataclass(eq=False)
@@ -54,6 +99,12 @@ class Stream:
         How often two were on together.
     variances : ndarray of shape (n,)
         Sums of p (1 - p) as the sites were met.
+    n_scored : float
+        Rows that were scored before they were learnt: all but the first batch.
+    score : float
+        Running log pseudo-likelihood of such a row.
+    operator : Operator or None
+        What steps are divided by; None before the first.
     """
 
     alpha: float
@@ -66,6 +117,9 @@ class Stream:
     ones: NDArray[np.float64]
     pairs: NDArray[np.float64]
     variances: NDArray[np.float64]
+    n_scored: float = 0.0
+    score: float = 0.0
+    operator: Operator | None = None
 
     @classmethod
     def begin(cls, n: int) -> "Stream":
@@ -108,6 +162,53 @@ class Stream:
             variances=total * means * (1 - means),
         )
 
+    def state(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, float | int]]:
+        """Give arrays and numbers that `from_state` makes the same stream of."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        operator = own.pop("operator")
+        if operator is not None:
+            for field in fields(operator):
+                own[f"operator.{field.name}"] = getattr(operator, field.name)
+        arrays = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
+        return arrays, {name: value for name, value in own.items() if name not in arrays}
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, NDArray[Any]], numbers: Mapping[str, Any], n: int
+    ) -> "Stream":
+        """Make the stream of n columns that `state` described.
+
+        Raises
+        ------
+        KeyError
+            If a part is missing, with its name.
+        ValueError
+            If one is of another shape or kind, or makes no sense.
+        """
+        begun = cls.begin(n)
+        for field in fields(begun):
+            value = getattr(begun, field.name)
+            if isinstance(value, np.ndarray):
+                least = 0.0 if field.name in ("ones", "pairs", "variances") else -np.inf
+                _copy(value, arrays, field.name, least)
+            elif value is not None:
+                signed = field.name == "score"
+                setattr(begun, field.name, _number(numbers, field.name, type(value), signed))
+        most = begun.n_seen * (1 + ROUNDING)
+        if begun.ones.max(initial=0.0) > most or begun.pairs.max(initial=0.0) > most:
+            raise ValueError(f"more ones than {begun.n_seen:g} rows have")
+        if "operator.n_seen" in numbers:
+            rows = _number(numbers, "operator.n_seen", float, False)
+            curvature, scale, values = np.empty(n), np.empty(n), np.empty(n)
+            vectors = np.empty((n, n))
+            tiny = np.finfo(np.float64).tiny
+            _copy(curvature, arrays, "operator.curvature", tiny)
+            _copy(scale, arrays, "operator.scale", tiny)
+            _copy(values, arrays, "operator.values", tiny)
+            _copy(vectors, arrays, "operator.vectors", -np.inf)
+            begun.operator = Operator(rows, curvature, scale, values, vectors)
+        return begun
+
     def fit(self) -> Fit:
         """Give the average parameters; there is no gradient to judge them by."""
         nothing = float("nan")
@@ -116,8 +217,13 @@ class Stream:
 
     def report(self, alpha: float, names: Sequence[str]) -> FitReport:
         """Sum up what was learnt; ``alpha`` is the weight in the rows' own states."""
-        n = len(names)
-        constant = (self.ones == 0) | (self.ones == self.n_seen)
+        least = np.minimum(self.ones, self.n_seen - self.ones)
+        constant = least <= ROUNDING * self.n_seen
+        n = int((~constant).sum())
+        seen = self.n_seen or 1.0  # rows of weight zero are none
+        means, shares = self.ones / seen, (self.ones + 0.5) / (self.n_seen + 1)
+        independent = float(means @ np.log(shares) + (1 - means) @ np.log1p(-shares))
+        is_scored = self.n_scored > 0
         return FitReport(
             method="pl, in a stream",
             n_rows=self.n_seen,
@@ -130,10 +236,10 @@ class Stream:
             penalty="l2" if alpha else "none",
             alpha=alpha,
             constant=tuple(np.array(names)[constant].tolist()),
+            twins=find_twins(means, self.pairs / seen, names, least=ROUNDING),
+            held_out=self.score if is_scored else None,
+            held_out_independent=independent if is_scored else None,
         )
-
-    def __post_init__(self) -> None:
-        self._known = 0.0
 
     def learn(self, codes: NDArray[np.uint8], counts: NDArray[np.float64]) -> None:
         """Take one step by a batch of 0/1 rows, each of some weight."""
@@ -141,6 +247,8 @@ class Stream:
         if total == 0:
             return
         rows, n = codes.astype(np.float64), codes.shape[1]
+        if self.n_seen > 0:
+            self._score(codes, counts, total)
         self.n_seen += total
         self.ones += counts @ rows
         self.pairs += rows.T @ (counts[:, None] * rows)
@@ -156,9 +264,16 @@ class Stream:
         rate = total / (2 * n + np.cbrt(n * self.n_seen**2))
         self._step(slope, residuals.sum(axis=0), means, rate / (1 + rate))
         self.n_steps += 1
-        share = min(1.0, (RECENCY + 1) * total / (self.n_seen + RECENCY * total))
+        share = _share(total, self.n_seen)
         self.couplings += share * (self.latest_couplings - self.couplings)
         self.biases += share * (self.latest_biases - self.biases)
+
+    def _score(self, codes: NDArray[np.uint8], counts: NDArray[np.float64], total: float) -> None:
+        """Score a batch by what was learnt before it."""
+        weights = counts / total
+        score = float(weights @ log_pseudo_likelihood(self.couplings, self.biases, codes))
+        self.n_scored += total
+        self.score += _share(total, self.n_scored) * (score - self.score)
 
     def _step(
         self,
@@ -167,26 +282,46 @@ class Stream:
         means: NDArray[np.float64],
         rate: float,
     ) -> None:
-        if self.n_seen >= GROWTH * self._known:
-            self._look(means)
-        vectors, scale = self._vectors, self._scale
-        inner = vectors.T @ (slope * scale) @ vectors / self._values
-        change = -rate * (vectors @ inner @ vectors.T * scale)
+        if self.operator is None or self.n_seen >= GROWTH * self.operator.n_seen:
+            self.operator = self._look(means)
+        change = -rate * self.operator.divide(slope)
         np.fill_diagonal(change, 0.0)
         self.latest_couplings += change
-        self.latest_biases += -rate * field_slope / self._curvature - change @ means
+        self.latest_biases += -rate * field_slope / self.operator.curvature - change @ means
 
-    def _look(self, means: NDArray[np.float64]) -> None:
+    def _look(self, means: NDArray[np.float64]) -> Operator:
         """Compute the eigenvectors of the operator for the rows so far."""
-        self._known = self.n_seen
         # one row of a fair coin, so that a column that has not varied yet can be divided by
         prior = 0.25 / (self.n_seen + 1)
-        self._curvature = self.variances / self.n_seen + prior
+        curvature = self.variances / self.n_seen + prior
         ridge = np.sqrt(2 * self.alpha) + prior
         covariance = self.pairs / self.n_seen - np.outer(means, means)
         covariance[np.diag_indices_from(covariance)] = means * (1 - means) + ridge
-        scale = 1 / np.sqrt(self._curvature + ridge)
-        self._scale = np.outer(scale, scale)
-        values, self._vectors = np.linalg.eigh(covariance * self._scale)
-        values = np.maximum(values, prior)
-        self._values = values[:, None] + values
+        scale = 1 / np.sqrt(curvature + ridge)
+        values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale))
+        return Operator(self.n_seen, curvature, scale, np.maximum(values, prior), vectors)
+
+
+def _share(total: float, n_rows: float) -> float:
+    """Share of the latest ``total`` of ``n_rows`` rows in an average that forgets."""
+    return min(1.0, (RECENCY + 1) * total / (n_rows + RECENCY * total))
+
+
+def _copy(
+    into: NDArray[np.float64], arrays: Mapping[str, NDArray[Any]], name: str, least: float
+) -> None:
+    """Copy finite numbers of the same shape, none below ``least``."""
+    value = arrays[name]
+    if value.shape != into.shape or value.dtype != into.dtype:
+        raise ValueError(f"{name} of shape {value.shape} and {value.dtype}, not {into.shape}")
+    if not np.isfinite(value).all() or (value < least).any():
+        raise ValueError(f"{name} with values that make no sense")
+    into[...] = value
+
+
+def _number(numbers: Mapping[str, Any], name: str, kind: type, signed: bool) -> Any:
+    """Give a finite number, not below zero unless it may have a sign."""
+    value = numbers[name]
+    if type(value) is not kind or not np.isfinite(value) or (value < 0 and not signed):
+        raise ValueError(f"{name} = {value!r}")
+    return value
