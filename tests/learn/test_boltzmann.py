@@ -114,6 +114,9 @@ def test_constant_columns_are_named_and_set_apart():
         machine = BoltzmannMachine().fit(frame)
     assert machine.diagnostics_.constant == ("silent", "always")
     assert "2 constant columns, without couplings: silent, always" in str(machine.diagnostics_)
+    with pytest.warns(ConstantColumnWarning, match=r"1 of 6 columns has one value only \(x5\)"):
+        report = BoltzmannMachine().fit(rows[:, :6]).diagnostics_
+    assert "1 constant column, without couplings: x5" in str(report)
     assert not machine.couplings_[5:].any()
     np.testing.assert_allclose(machine.biases_[5:], [np.log(0.5 / 500.5), np.log(500.5 / 0.5)])
     alone = BoltzmannMachine().fit(ROWS)
@@ -136,11 +139,39 @@ def test_columns_that_decide_one_another_are_told_without_a_penalty():
         warnings.simplefilter("error")
         assert BoltzmannMachine(alpha=0.01).fit(frame).diagnostics_.runaway == ""
     equal = np.column_stack([ROWS, ROWS[:, 1]])
-    with pytest.warns(ConvergenceWarning, match=r"1 and 5 are never 1 and 0 \(2 such"):
+    with pytest.warns(ConvergenceWarning, match=r"x1 and x5 are never 1 and 0 \(2 such"):
         BoltzmannMachine(alpha=0).fit(equal)
     most = ROWS[:, :3].sum(axis=1) > 1
     with pytest.warns(ConvergenceWarning, match="seem to have no finite best value"):
         BoltzmannMachine(alpha=0).fit(np.column_stack([ROWS, most]))
+
+
+@pytest.mark.parametrize("learns", ["fit", "partial_fit"])
+def test_copies_of_columns_are_named(learns):
+    rows = np.column_stack([ROWS, ROWS[:, 1], 1 - ROWS[:, 3], ROWS[:, 1]])
+    report = getattr(BoltzmannMachine(), learns)(rows).diagnostics_
+    assert report.twins == (("x1", "x5", "equal"), ("x3", "x6", "opposite"), ("x1", "x7", "equal"))
+    assert (
+        "mind: columns x1 and x5 are equal, x3 and x6 are opposite, x1 and x7 are equal: "
+        "drop one of each pair" in str(report)
+    )
+    frame = pd.DataFrame(rows[:, :6], columns=list("abcdef"))
+    report = getattr(BoltzmannMachine(), learns)(frame).diagnostics_
+    assert "mind: columns b and f are equal: drop one" in str(report)
+    frame.loc[7, "f"] = 1 - frame.loc[7, "f"]
+    assert getattr(BoltzmannMachine(), learns)(frame).diagnostics_.twins == ()
+    many = np.column_stack([ROWS[:, :1]] * 9)
+    report = getattr(BoltzmannMachine(), learns)(many).diagnostics_
+    assert len(report.twins) == 8
+    assert "x0 and x5 are equal, and 3 pairs more: drop one of each pair" in str(report)
+
+
+def test_a_warning_names_copies_with_a_penalty_too():
+    rows = np.column_stack([ROWS, 1 - ROWS[:, 1]])
+    with pytest.warns(ConvergenceWarning, match="penalty; columns x1 and x5 are opposite: drop"):
+        BoltzmannMachine(max_iter=1, alpha=1e-5).fit(rows)
+    with pytest.warns(ConvergenceWarning, match="penalty; columns x1 and x5 are opposite: drop"):
+        BoltzmannMachine(penalty=None).fit(rows)
 
 
 def test_a_fit_cut_short_is_told():
@@ -314,6 +345,25 @@ def test_rows_can_be_numbers_with_a_threshold():
     assert signed.states_ == (-1, 1)
 
 
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_the_end_of_the_weights_tried_is_told(penalty):
+    tried = {"penalty": penalty, "alpha": "cv", "cv": 2}
+    rows = draw(*random_machine(5, 0), 4000, 1)
+    weakest = BoltzmannMachine(alphas=[0.1, 0.03, 0.5], **tried).fit(rows).diagnostics_
+    assert weakest.tried == (0.03, 0.5)
+    assert (
+        "mind: the best penalty is the least of those tried, 0.03 to 0.5: give alphas beyond 0.03"
+        in str(weakest)
+    )
+    noise = np.random.default_rng(0).integers(0, 2, (60, 8))
+    strongest = BoltzmannMachine(alphas=[1e-5, 1e-4, 1e-6], **tried).fit(noise).diagnostics_
+    assert (
+        "the best penalty is the largest of those tried, 1e-06 to 0.0001: give alphas beyond "
+        "0.0001" in str(strongest)
+    )
+    assert BoltzmannMachine(alphas=[0.1], **tried).fit(rows).diagnostics_.edge == ""
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -321,7 +371,8 @@ def test_rows_can_be_numbers_with_a_threshold():
         ({"penalty": "l3"}, ValueError, "penalty must be one of 'l2', 'l1', None, got 'l3'"),
         ({"penalty": "l1", "method": "ml"}, ValueError, "penalty must be 'l2' or None for method"),
         ({"alpha": -1.0}, ValueError, "alpha must be a positive number, got -1.0"),
-        ({"alpha": "best"}, ValueError, "alpha must be one of 'cv', got 'best'"),
+        ({"alpha": "best"}, ValueError, "alpha must be a number or 'cv', got 'best'"),
+        ({"alpha": "auto"}, ValueError, "alpha must be a number or 'cv', got 'auto'"),
         ({"alpha": "cv", "method": "cd"}, ValueError, "alpha must be a number for method='cd'"),
         ({"alpha": None}, TypeError, "alpha must be a positive number, got None"),
         ({"alpha": "cv", "cv": 1}, ValueError, "cv must be from 2 to the number of rows, 500"),

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from herder.learn.boltzmann import BoltzmannMachine
-from herder.learn.rows import check_alphabet, constant_bias, merge_rows, read_codes
+from herder.learn.rows import check_alphabet, constant_bias, find_twins, merge_rows, read_codes
 
 ROWS = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 
@@ -55,9 +55,13 @@ def test_signs_are_found_and_asked_for(monkeypatch):
         ([[0, 1], [-1, 1]], "auto", "X must hold 0 or 1, or -1 or 1, only, got -1 as well as 0"),
         ([[0, 1]], (-1, 1), "X must hold -1 or 1 only, got 0"),
         ([[-1, 1]], (0, 1), "X must hold 0 or 1 only, got -1"),
-        ([[0, np.nan]], "auto", "contains NaN"),
-        ([[0, np.inf]], "auto", "contains infinity"),
-        ([["yes", "no"]], "auto", "could not convert string to float: 'yes'"),
+        (
+            [[0, 1], [0, np.nan]],
+            "auto",
+            "no missing entries here, got NaN in row 1, column x1",
+        ),
+        ([[0, np.inf]], "auto", "X must be finite, got inf in row 0, column x1"),
+        ([["yes", "no"]], "auto", "X must be numbers, got 'yes' in row 0, column x0: recode"),
         ([0, 1], "auto", "Expected 2D array"),
         (np.zeros((0, 3)), "auto", "0 sample"),
         ([[0, 1]], "both", "states must be 'auto', .* got 'both'"),
@@ -67,6 +71,47 @@ def test_signs_are_found_and_asked_for(monkeypatch):
 def test_other_values_are_refused_by_name(X, states, message):
     with pytest.raises(ValueError, match=message):
         read_codes(BaseEstimator(), X, states)
+
+
+TEXTS = {"a": [0, 1, 1], "b": ["1", "0", "no"]}
+FULL = {"a": [0, 1, 1, 0], "b": [1, 0, 1, 0]}
+GAPS = {"a": [0, 1, 1], "b": [1, None, np.nan]}
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame, lambda t: pl.DataFrame(t, strict=False)])
+def test_gaps_and_texts_are_named_by_row_and_column(form):
+    with pytest.raises(ValueError, match="got 'no' in row 2, column b: recode texts"):
+        BoltzmannMachine().fit(form(TEXTS))
+    machine = BoltzmannMachine()
+    with pytest.raises(ValueError, match="got NaN in row 1, column b: leave such rows out"):
+        machine.fit(form(GAPS))
+    machine.fit(form(FULL))
+    with pytest.raises(ValueError, match="got NaN in row 1, column b"):
+        machine.score(form(GAPS))
+    np.testing.assert_array_equal(machine.impute(form(GAPS))[:, 0], GAPS["a"])
+
+
+def test_gaps_of_later_blocks_and_of_sparse_rows_are_found(monkeypatch):
+    monkeypatch.setattr("herder.learn.rows.BLOCK", 2)
+    rows = np.zeros((5, 2))
+    rows[3, 1] = np.nan
+    for X in (rows, sparse.csr_array(rows)):
+        with pytest.raises(ValueError, match="got NaN in row 3, column x1"):
+            read_codes(BaseEstimator(), X, "auto")
+        with pytest.raises(ValueError, match="got NaN in row 3, column x1"):
+            read_codes(BaseEstimator(), X, "auto", binarize=0.0)
+    rows[3, 1] = -np.inf
+    with pytest.raises(ValueError, match="X must be finite, got -inf in row 3, column x1"):
+        read_codes(BaseEstimator(), rows, "auto", missing=True, binarize=0.0)
+
+
+def test_what_is_no_text_keeps_its_own_message():
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        read_codes(BaseEstimator(), [[0, 1], [1]], "auto")
+    with pytest.raises(ValueError, match="X must have columns of one length"):
+        read_codes(BaseEstimator(), {"a": [0, 1], "b": [0]}, "auto")
+    codes, _ = read_codes(BaseEstimator(), [["0", "1"]], "auto")
+    np.testing.assert_array_equal(codes, [[0, 1]])
 
 
 def test_numbers_are_cut_in_two():
@@ -123,6 +168,27 @@ def test_constant_columns_are_found_and_have_finite_odds():
     np.testing.assert_allclose(constant_bias(sample), np.log([0.5 / 3.5, 2.5 / 1.5, 3.5 / 0.5]))
     np.testing.assert_array_equal(sample.columns(sample.varying()).rows.sum(), 1)
     assert sample.columns(np.ones(3, bool)) is sample
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_twins_are_the_columns_that_are_equal_or_opposite(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2, (6, 30)).astype(np.uint8)
+    rows[:, 7] = 1  # a constant column has no twin
+    rows[:, 9] = 0
+    weights = rng.random(6) + 0.01
+    sample = merge_rows(rows, weights)
+    names = [f"x{i}" for i in range(30)]
+    found = find_twins(sample.means, sample.pairs, names, least=sample.weights.min() / 2)
+    expected = []
+    for j in set(range(30)) - {i for i in range(30) if rows[:, i].min() == rows[:, i].max()}:
+        for i in range(j):
+            if (rows[:, i] == rows[:, j]).all() or (rows[:, i] != rows[:, j]).all():
+                how = "equal" if rows[0, i] == rows[0, j] else "opposite"
+                expected.append((f"x{i}", f"x{j}", how))
+                break
+    assert sorted(found) == sorted(expected)
+    assert len(found) > 2
 
 
 def test_alphabets():

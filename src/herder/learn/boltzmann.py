@@ -12,32 +12,28 @@ anything else get another machine from each method.
 """
 
 import copy
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from herder._validation import check_fitted, row_weights
+from herder.core.blas import one_blas_thread
+from herder.learn.batches import learn_batches, report_stream
 from herder.learn.draws import draw_rows
-from herder.learn.fit import Fit, FitReport
-from herder.learn.methods import Folds, Learnt, Method, learn
+from herder.learn.fit import Fit, FitReport, warn_of_fit
+from herder.learn.methods import DETAILS, Folds, Method, learn
 from herder.learn.online import Stream
 from herder.learn.pseudo import Start, log_pseudo_likelihood
-from herder.learn.rows import merge_rows, read_codes, warn_of_constants
+from herder.learn.rows import column_names, merge_rows, read_codes, warn_of_constants
 from herder.models.pairwise import PairwiseModel
 
 if TYPE_CHECKING:
     from herder.learn.check import FitCheck
 
 __all__ = ["BoltzmannMachine"]
-
-#: Rows of one step of `partial_fit`.
-STREAM_BATCH = 20
 
 
 class BoltzmannMachine(BaseEstimator):
@@ -123,6 +119,10 @@ class BoltzmannMachine(BaseEstimator):
     """
 
     n_features_in_: int
+    alphas_: NDArray[np.float64]
+    cv_scores_: NDArray[np.float64]
+    node_couplings_: NDArray[np.float64]
+    node_biases_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -176,31 +176,24 @@ class BoltzmannMachine(BaseEstimator):
         start = self._start()
         codes, states = read_codes(self, X, self.states, binarize=self.binarize)
         method = Method.of(self, states[0])
-        with threadpool_limits(1, "blas"):  # the same bits for any number of threads
+        with one_blas_thread():  # the same bits for any number of threads
             learnt = learn(
                 codes,
                 sample_weight,
                 method,
                 Folds.of(self),
                 start=start if start is not None and len(start[1]) == codes.shape[1] else None,
-                names=self._labels(),
+                names=column_names(self),
             )
             report, sample = learnt.report, learnt.sample
             self._sums = sample.total, sample.means, sample.pairs
         self._adopt(learnt.fit, report, states)
-        self._adopt_details(learnt)
+        for name, value in learnt.details(states[0]).items():
+            setattr(self, name, value)
         self._stream = None
         if report.constant:
             warn_of_constants(report.constant, sample.rows.shape[1])
-        if report.runaway or not report.converged:
-            reason = report.runaway or "raise max_iter, or the penalty"
-            warnings.warn(
-                f"{self.method} ended after {report.n_iter} iterations with a relative gradient "
-                f"of {report.gradient_norm:.1e} and couplings up to "
-                f"{np.abs(self.couplings_).max():.3g}: {reason}",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_of_fit(report, self.couplings_)
         return self
 
     def partial_fit(
@@ -227,11 +220,10 @@ class BoltzmannMachine(BaseEstimator):
         counts = row_weights(sample_weight, len(codes))
         stream = self._open_stream(codes.shape[1])
         stream.alpha = (method.alpha or 0.0) * method.scale
-        with threadpool_limits(1, "blas"):
-            for at in range(0, len(codes), STREAM_BATCH):
-                stream.learn(codes[at : at + STREAM_BATCH], counts[at : at + STREAM_BATCH])
+        learn_batches(stream, codes, counts)
         self._stream = stream
-        self._adopt(stream.fit(), stream.report(method.alpha or 0.0, self._labels()), states)
+        report = report_stream(stream, method.alpha or 0.0, column_names(self))
+        self._adopt(stream.fit(), report, states)
         return self
 
     def pseudo_likelihood(self, X: object) -> float:
@@ -363,19 +355,8 @@ class BoltzmannMachine(BaseEstimator):
         self.objective_ = fit.objective
         self.diagnostics_ = report
         self._partition: float | None = None
-        for name in ("alphas_", "cv_scores_", "node_couplings_", "node_biases_"):
+        for name in DETAILS:
             vars(self).pop(name, None)
-
-    def _adopt_details(self, learnt: Learnt) -> None:
-        """Keep what only some ways of fitting have."""
-        if learnt.choice is not None:
-            self.alphas_ = learnt.choice.alphas
-            self.cv_scores_ = learnt.choice.scores
-        if learnt.nodes is not None:
-            couplings, biases = learnt.nodes.couplings, learnt.nodes.biases
-            if self.states_ == (-1, 1):
-                couplings, biases = couplings / 4, biases / 2 + couplings.sum(axis=1) / 4
-            self.node_couplings_, self.node_biases_ = couplings, biases
 
     def _start(self) -> Start | None:
         """Give the machine there is, if `fit` shall start from it."""
@@ -404,11 +385,6 @@ class BoltzmannMachine(BaseEstimator):
     def _values(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         low, high = self.states_
         return low + (high - low) * codes.astype(np.float64)
-
-    def _labels(self) -> list[str]:
-        """Give what to call the columns in messages."""
-        names = vars(self).get("feature_names_in_")
-        return [str(name) for name in (range(self.n_features_in_) if names is None else names)]
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are welcome."""

@@ -1,14 +1,23 @@
 """What every method that fits couplings and biases gives, and what to make of it."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fit", "FitReport"]
+__all__ = ["Fit", "FitReport", "counted", "warn_of_fit"]
 
 #: Fewer rows than this for a free parameter, and the penalty decides more than the rows.
 FEW_ROWS = 10.0
+
+#: Columns, or pairs of columns, that a doubt names.
+NAMED = 5
+
+
+def counted(number: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +77,16 @@ class FitReport:
         Weight of the penalty.
     constant : tuple of str
         Columns with one value only.
+    twins : tuple of (str, str, str)
+        Two columns that are ``"equal"``, or ``"opposite"``, in all rows.
     runaway : str
         Why couplings have no finite best value; empty if nothing says so.
     held_out : float or None
         Log pseudo-likelihood of a held-back row, if the penalty was chosen by such rows.
     held_out_independent : float or None
         The same if the columns were independent.
-    at_edge : bool
-        Whether the best penalty was the first or last that was tried.
+    tried : (float, float) or None
+        The least and the largest weight that were tried, if it was chosen.
     """
 
     method: str
@@ -89,15 +100,54 @@ class FitReport:
     penalty: str
     alpha: float
     constant: tuple[str, ...] = ()
+    twins: tuple[tuple[str, str, str], ...] = ()
     runaway: str = ""
     held_out: float | None = None
     held_out_independent: float | None = None
-    at_edge: bool = False
+    tried: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Make tuples of what comes back from a file as lists."""
+        object.__setattr__(self, "constant", tuple(self.constant))
+        object.__setattr__(self, "twins", tuple((a, b, how) for a, b, how in self.twins))
+        if self.tried is not None:
+            least, largest = self.tried
+            object.__setattr__(self, "tried", (least, largest))
 
     @property
     def rows_per_parameter(self) -> float:
         """Rows for each coupling and bias."""
         return self.n_rows / self.n_parameters if self.n_parameters else float("inf")
+
+    @property
+    def foresees(self) -> bool | None:
+        """Whether held-back rows are likelier than with independent columns, if there were any."""
+        if self.held_out is None or self.held_out_independent is None:
+            return None
+        return self.held_out > self.held_out_independent
+
+    @property
+    def copies(self) -> str:
+        """Which columns are copies of others, and what to do; empty if none is."""
+        texts = [f"{one} and {other} are {how}" for one, other, how in self.twins[:NAMED]]
+        if not texts:
+            return ""
+        more = len(self.twins) - NAMED
+        rest = f", and {counted(more, 'pair')} more" if more > 0 else ""
+        remedy = "drop one" if len(self.twins) == 1 else "drop one of each pair"
+        return f"columns {', '.join(texts)}{rest}: {remedy}"
+
+    @property
+    def edge(self) -> str:
+        """Which end of the weights tried was the best, and what to do; empty if none was."""
+        if self.tried is None or self.alpha not in self.tried or self.tried[0] == self.tried[1]:
+            return ""
+        least, largest = self.tried
+        end = "least" if self.alpha == least else "largest"
+        return (
+            f"the best penalty is the {end} of those tried, {least:.3g} to {largest:.3g}: give "
+            f"alphas beyond {self.alpha:.3g} too"
+        )
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -112,15 +162,17 @@ class FitReport:
                 f"{self.rows_per_parameter:.2g} rows for each parameter: the penalty decides "
                 "much; choose it by rows held back, as alpha='cv' does for 'pl'"
             )
-        if self.held_out is not None and self.held_out_independent is not None:
-            if self.held_out <= self.held_out_independent:
-                found.append("held-back rows are no likelier than with independent columns")
-            if self.at_edge:
-                found.append("the best penalty is at the end of those tried: give alphas beyond")
+        if self.foresees is False:
+            found.append("held-back rows are no likelier than with independent columns")
+        if self.edge:
+            found.append(self.edge)
+        if self.copies:
+            found.append(self.copies)
         if self.constant:
+            more = ", ..." if len(self.constant) > NAMED else ""
             found.append(
-                f"{len(self.constant)} constant columns, without couplings: "
-                f"{', '.join(self.constant[:5])}{', ...' if len(self.constant) > 5 else ''}"
+                f"{counted(len(self.constant), 'constant column')}, without couplings: "
+                f"{', '.join(self.constant[:NAMED])}{more}"
             )
         return tuple(found)
 
@@ -145,3 +197,19 @@ class FitReport:
             )
         lines += [f"mind: {doubt}" for doubt in self.doubts]
         return "\n".join(lines)
+
+
+def warn_of_fit(report: FitReport, couplings: NDArray[np.float64]) -> None:
+    """Say that the search did not end, or that couplings ran away, and what to do."""
+    if report.converged and not report.runaway:
+        return
+    from sklearn.exceptions import ConvergenceWarning
+
+    reason = report.runaway or "raise max_iter, or the penalty"
+    warnings.warn(
+        f"{report.method} ended after {report.n_iter} iterations with a relative gradient of "
+        f"{report.gradient_norm:.1e} and couplings up to {np.abs(couplings).max():.3g}: {reason}"
+        f"{'; ' if report.copies else ''}{report.copies}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -11,9 +11,9 @@ from herder._validation import one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_nodes, fit_pl, symmetrise
-from herder.learn.rows import Sample, constant_bias, merge_rows
+from herder.learn.rows import Sample, constant_bias, find_twins, merge_rows
 
-__all__ = ["Folds", "Learnt", "Method", "find_runaway", "learn"]
+__all__ = ["DETAILS", "Folds", "Learnt", "Method", "find_runaway", "learn"]
 
 #: Names of the methods: symmetric and node-wise pseudo-likelihood, contrastive divergence, its
 #: persistent form, and likelihood.
@@ -25,6 +25,9 @@ SCALES = {("l2", 0): 1.0, ("l2", -1): 1 / 16, ("l1", 0): 1.0, ("l1", -1): 1 / 4}
 
 #: Couplings of 0/1 states that no rows ask for: odds of three millions to one.
 HUGE = 15.0
+
+#: Attributes of a machine that only some ways of fitting have.
+DETAILS = ("alphas_", "cv_scores_", "node_couplings_", "node_biases_")
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,8 @@ def _check_alpha(machine: Any, name: str) -> float | None:
         return 0.0
     if not isinstance(alpha, str):
         return 0.0 if alpha == 0 else positive_number(alpha, "alpha")
-    one_of(alpha, "alpha", ("cv",))
+    if alpha != "cv":
+        raise ValueError(f"alpha must be a number or 'cv', got {alpha!r}")
     if name not in ("pl", "pl-node"):
         raise ValueError(f"alpha must be a number for method={name!r}, got 'cv'")
     return None
@@ -186,6 +190,18 @@ class Learnt:
     report: FitReport
     choice: PenaltyChoice | None
     sample: Sample
+
+    def details(self, low: int) -> dict[str, NDArray[np.float64]]:
+        """Give the DETAILS that there are; ``low`` is the lower state of the rows."""
+        found: dict[str, NDArray[np.float64]] = {}
+        if self.choice is not None:
+            found |= {"alphas_": self.choice.alphas, "cv_scores_": self.choice.scores}
+        if self.nodes is not None:
+            couplings, biases = self.nodes.couplings, self.nodes.biases
+            if low == -1:
+                couplings, biases = couplings / 4, biases / 2 + couplings.sum(axis=1) / 4
+            found |= {"node_couplings_": couplings, "node_biases_": biases}
+        return found
 
 
 def learn(
@@ -264,10 +280,11 @@ def _report(
         penalty=method.penalty if alpha else "none",
         alpha=alpha,
         constant=tuple(names[i] for i in np.flatnonzero(~varying).tolist()),
+        twins=find_twins(sample.means, sample.pairs, names, least=sample.weights.min() / 2),
         runaway="" if alpha else find_runaway(sample, fit.couplings, varying, names),
         held_out=None if choice is None else float(choice.scores[choice.best].mean()),
         held_out_independent=None if choice is None else float(choice.independent.mean()),
-        at_edge=choice is not None and choice.is_at_edge,
+        tried=None if choice is None else (float(choice.alphas[-1]), float(choice.alphas[0])),
     )
 
 

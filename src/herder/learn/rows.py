@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ __all__ = [
     "ConstantColumnWarning",
     "Sample",
     "check_alphabet",
+    "column_names",
     "constant_bias",
+    "find_twins",
     "merge_rows",
     "read_codes",
     "warn_of_constants",
@@ -53,7 +56,7 @@ class Sample:
     weights: NDArray[np.float64]
     total: float
 
-    @property
+    @cached_property
     def means(self) -> NDArray[np.float64]:
         """Share of the upper state in each column."""
         found = np.zeros(self.rows.shape[1])
@@ -61,7 +64,7 @@ class Sample:
             found += self.weights[part] @ self.rows[part]
         return found
 
-    @property
+    @cached_property
     def pairs(self) -> NDArray[np.float64]:
         """Share of rows where two columns are both at the upper state."""
         found = np.zeros((self.rows.shape[1], self.rows.shape[1]))
@@ -109,15 +112,14 @@ def read_codes(
     """
     wanted = None if isinstance(states, str) and states == "auto" else check_alphabet(states)
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
-    if isinstance(X, Mapping) and not sparse.issparse(X):  # a DOK matrix is a dict too
-        rows = _read_columns(estimator, X, reset=reset, finite=not missing)
-    else:
-        rows = fit_rows(estimator, X, reset=reset, finite=not missing)
+    rows = _read_numbers(estimator, X, reset=reset)
     codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
     lows: set[int] = set()
     for part in blocks(rows):
         values = rows[part].toarray() if hasattr(rows, "indptr") else rows[part]
         unknown = np.isnan(values)
+        gaps = np.isinf(values) if missing else ~np.isfinite(values)
+        _refuse_gaps(estimator, gaps, values, part.start)
         if binarize is None:
             others = values[(values != 1) & ~unknown]
             lows |= {low for low in (0, -1) if (others == low).any()}
@@ -138,7 +140,72 @@ def read_codes(
     return codes, wanted
 
 
-def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool, finite: bool) -> Any:
+def column_names(estimator: Any) -> list[str]:
+    """Give what to call the columns in messages: their names, or x0, x1 and so on."""
+    known = vars(estimator).get("feature_names_in_")
+    if known is None:
+        return [f"x{i}" for i in range(estimator.n_features_in_)]
+    return [str(name) for name in known]
+
+
+def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the form of ``X``; its numbers may be NaN or infinite."""
+    is_named = isinstance(X, Mapping) and not sparse.issparse(X)  # a DOK matrix is a dict too
+    try:
+        if is_named:
+            return _read_columns(estimator, X, reset=reset)
+        return fit_rows(estimator, X, reset=reset, finite=False)
+    except ValueError:
+        text = _first_text(dict(X) if is_named else X)
+        if text is None:
+            raise
+    raise ValueError(
+        f"X must be numbers, got {text}: recode texts, such as yes and no as 1 and 0"
+    ) from None
+
+
+def _first_text(X: Any) -> str | None:
+    """Say what the first entry is that is text and no number, and where, column by column."""
+    if isinstance(X, dict):
+        names, columns = list(X), [np.asarray(column, object) for column in X.values()]
+    else:
+        table = np.asarray(X, object)
+        if table.ndim != 2:
+            return None
+        names = getattr(X, "columns", [f"x{i}" for i in range(table.shape[1])])
+        columns = list(table.T)
+    for name, column in zip(names, columns, strict=True):
+        for row, value in enumerate(column):
+            if isinstance(value, str | bytes) and not _is_number(value):
+                return f"{value!r} in row {row}, column {name}"
+    return None
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_gaps(
+    estimator: Any, gaps: NDArray[np.bool_], values: NDArray[Any], first: int
+) -> None:
+    """Say where the first number is that is NaN or infinite, if one is."""
+    if not gaps.any():
+        return
+    row, column = np.argwhere(gaps)[0].tolist()
+    place = f"in row {first + row}, column {column_names(estimator)[column]}"
+    if np.isnan(values[row, column]):
+        raise ValueError(
+            f"X must have no missing entries here, got NaN {place}: leave such rows out; impute "
+            "of a fitted machine fills them"
+        )
+    raise ValueError(f"X must be finite, got {values[row, column]:g} {place}")
+
+
+def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
     """Check columns by name as rows of a frame are checked, without a frame."""
     from sklearn.base import BaseEstimator
 
@@ -156,7 +223,7 @@ def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool, finite: 
     rows = np.column_stack(columns) if columns else np.empty((0, 0))
     if not reset and len(names) != estimator.n_features_in_:
         raise ValueError(f"X must have {estimator.n_features_in_} columns, got {len(names)}")
-    rows = fit_rows(BaseEstimator(), rows, finite=finite)
+    rows = fit_rows(BaseEstimator(), rows, finite=False)
     if reset:
         estimator.n_features_in_, estimator.feature_names_in_ = len(names), names
     return rows
@@ -200,11 +267,52 @@ def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return key
 
 
+def find_twins(
+    means: NDArray[np.float64],
+    both: NDArray[np.float64],
+    names: Sequence[str],
+    *,
+    least: float,
+) -> tuple[tuple[str, str, str], ...]:
+    """Give pairs of columns that are equal, or opposite, in all rows.
+
+    Each column beyond the first of such a group is named once, beside the first.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n,)
+        Shares of ones.
+    both : ndarray of shape (n, n)
+        Shares of rows where two columns are both one.
+    names : sequence of str
+        What to call the columns.
+    least : float
+        Smaller shares are rounding.
+
+    Examples
+    --------
+    >>> find_twins(np.array([0.5, 0.5]), np.array([[0.5, 0], [0, 0.5]]), "ab", least=1e-9)
+    (('a', 'b', 'opposite'),)
+    """
+    only = means[:, None] - both
+    equal = np.maximum(only, only.T) < least
+    opposite = (both < least) & (1 - means[:, None] - means + both < least)
+    varies = (means > least) & (means < 1 - least)
+    alike = np.triu((equal | opposite) & np.outer(varies, varies), 1)
+    firsts: list[int] = list(np.argmax(alike, axis=0))  # the first column that each is like
+    return tuple(
+        (names[i], names[j], "equal" if equal[i, j] else "opposite")
+        for j, i in enumerate(firsts)
+        if alike[i, j]
+    )
+
+
 def warn_of_constants(names: Sequence[str], n_columns: int) -> None:
     """Say which columns never vary, and what was done about them."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    verb = "has" if len(names) == 1 else "have"
     warnings.warn(
-        f"{len(names)} of {n_columns} columns have one value only "
+        f"{len(names)} of {n_columns} columns {verb} one value only "
         f"({', '.join(names[:NAMED])}{more}). No bias is too far out for such a column, and the "
         "penalty is on couplings alone: it gets no couplings, and a bias as if half a row more "
         "were at each state. Leave it out if it means nothing",
