@@ -1,4 +1,5 @@
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from herder._store import write_table
 from herder.cli import app
 from herder.io import load, read_model
-from tests.cli.conftest import NAMES, binary_rows
+from tests.cli.conftest import NAMES, binary_rows, write_csv
 
 COMMAND = [sys.executable, "-m", "herder", "learn", "--algorithm", "boltzmann"]
 
@@ -60,7 +61,7 @@ def test_the_machine_is_at_the_top_of_the_pseudo_likelihood(binary_csv, tmp_path
     out = tmp_path / "m.safetensors"
     lines = done(binary_csv, "-o", out)
     machine, meta = read_model(out)
-    assert meta == {}
+    assert meta == {"trust": True, "verdict": lines[-1]}
     assert_flat(binary_rows(), machine, 1e-3)
     assert machine.feature_names_in_.tolist() == list(NAMES)
     assert machine.model_.names == NAMES
@@ -126,6 +127,68 @@ def test_held_out_rows_are_told(binary_csv, tmp_path):
     assert ("no better" in line) == (ours <= alone)
 
 
+def test_the_check_compares_with_rows_that_were_not_learnt(binary_csv, tmp_path):
+    """The verdict turns on rows that are unlike those of the fit, and so does the page."""
+    out, page = tmp_path / "m.safetensors", tmp_path / "p.html"
+    rng = np.random.default_rng(4)
+    rows = (rng.random((300, 5)) < 0.9).astype(int)
+    write_table(tmp_path / "t.csv", NAMES, [{n: rows[:, j] for j, n in enumerate(NAMES)}])
+    lines = done(binary_csv, "-o", out)
+    assert "compared with the rows it was fitted to: --test takes others" in lines
+    assert lines[-1].startswith("Trust it")
+    lines = done(binary_csv, "-o", out, "--test", tmp_path / "t.csv", "--report", page)
+    assert "compared with the rows of t.csv, to which it was not fitted:" in lines
+    (means,) = [line for line in lines if line.startswith("means: off by at most")]
+    worst = re.search(r"\((\w+): ([\d.]+) in the rows", means)
+    assert worst is not None
+    assert float(worst[2]) == pytest.approx(rows[:, NAMES.index(worst[1])].mean(), abs=1e-4)
+    assert lines[-2].startswith("Do not trust it")
+    assert read_model(out)[1]["trust"] is False
+    assert "counted in the rows of t.csv, to which it was not fitted" in page.read_text("utf-8")
+    sampled = CliRunner().invoke(app, ["sample", str(out), "-n", "9", "-o", f"{tmp_path}/a.npy"])
+    assert f"when m.safetensors was learnt: {lines[-2]}" in sampled.stdout.splitlines()
+
+
+def test_weights_of_test_rows_count(binary_csv, tmp_path):
+    X, mass = binary_rows(), np.random.default_rng(3).random(200)
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"mass": mass}
+    write_table(tmp_path / "w.csv", list(columns), [columns])
+    words = (tmp_path / "w.csv", "-o", tmp_path / "m.safetensors", "--weight", "mass")
+    lines = done(*words, "--test", tmp_path / "w.csv")
+    machine = load(tmp_path / "m.safetensors")
+    p = 1 / (1 + np.exp(-X @ machine.couplings_ - machine.biases_))
+    rows = np.log(np.where(X == 1, p, 1 - p)).sum(axis=1)
+    (line,) = [line for line in lines if line.startswith("log pseudo-likelihood of a row of")]
+    assert f": {np.average(rows, weights=mass):.4f}, " in line
+    (line,) = [line for line in done(*words, "--test", binary_csv) if "(200 rows)" in line]
+    assert f": {rows.mean():.4f}, " in line
+
+
+def test_rows_with_gaps_can_be_left_out(tmp_path):
+    X = binary_rows()
+    cells = X.astype(str).astype(object)
+    mass = np.full(200, "1", dtype=object)
+    for row, (column, word) in enumerate([(0, ""), (1, "NA"), (1, "n/a"), (3, "NULL"), (4, "?")]):
+        cells[row, column] = word
+    cells[0, 2], mass[0] = "None", ""
+    table = np.column_stack([cells, mass])
+    write_csv(tmp_path / "t.csv", [*NAMES, "mass"], table.tolist())
+    out = tmp_path / "m.safetensors"
+    words = (tmp_path / "t.csv", "-o", out, "--weight", "mass")
+    assert error_line(*words).endswith(
+        "must have a value in every row, got none in row 0: --skip-gaps leaves such rows out, or "
+        "--drop rain"
+    )
+    lines = done(*words, "--skip-gaps", "--test", tmp_path / "t.csv")
+    assert_flat(X[5:], load(out), 1e-3)
+    assert lines[0].endswith("5 columns of 0 and 1, 195 rows")
+    assert "5 rows with gaps left out" in lines
+    assert f"5 rows of {tmp_path / 't.csv'} with gaps left out" in lines
+    write_csv(tmp_path / "e.csv", NAMES, [["NA", 0, 1, 1, 0], [1, "", 0, 1, 1]])
+    line = error_line(tmp_path / "e.csv", "-o", out, "--skip-gaps")
+    assert line.endswith("e.csv must have a row without gaps, got 2 with: --drop columns")
+
+
 def test_constant_columns_are_named(tmp_path):
     X = binary_rows()
     X[:, 2] = 1
@@ -167,9 +230,16 @@ CASES = [
     (("{table}", "{other}"), "{other} must have a column 'rain', got none"),
     (("{table}", "--test", "{other}"), "{other} must have a column 'rain', got none"),
     (("{table}", "--test", "{lines}"), "test must be a table"),
-    (("{other}",), "column 'a' of {other} must hold 0 and 1, or -1 and 1, got 2 in row 1: --drop"),
-    (("{other}", "--drop", "a"), "column 'b' of {other} must have a value in every row, got none"),
-    (("{other}", "--drop", "a", "--drop", "b"), "got 'late' in row 0: --drop note"),
+    (("{other}",), "column 'a' of {other} must hold 0 and 1, or -1 and 1, got 2 in row 1: recode"),
+    (
+        ("{other}", "--drop", "a", "--drop", "note"),
+        "column 'b' of {other} must have a value in every row, got none",
+    ),
+    (
+        ("{other}", "--drop", "a", "--drop", "b"),
+        "got 'late' in row 0: recode it as 0 and 1, or --drop note",
+    ),
+    (("{table}", "--test", "{minus}"), "must hold 0 or 1, got -1 in row 1: recode it as 0 and 1"),
     (("{other}", "--drop", "z"), "drop must name a column of {other}, got 'z'"),
     (("{other}", "--weight", "z"), "weight must name a column of {other}, got 'z'"),
     (("{mixed}", "--weight", "w"), "column 'w' of {mixed} must hold weights from 0 on"),
@@ -199,6 +269,7 @@ def test_errors_are_one_line_and_leave_nothing(binary_csv, tmp_path, words, mess
         "lines.svm": "1 1:1\n",
         "other.csv": "a,b,note\n0,,late\n2,1,paid\n",
         "mixed.csv": "x,y,w\n0,1,1\n-1,1,-2\n",
+        "minus.csv": "rain,wind,cold,dark,late\n1,1,1,1,1\n-1,1,1,1,1\n",
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")

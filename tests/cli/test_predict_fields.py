@@ -91,6 +91,27 @@ def test_answers_go_to_the_standard_output(model, table):
     assert "4 rows, filled 7 gaps among 12 cells" in result.stderr
 
 
+def test_words_for_gaps(model, table, tmp_path):
+    words = "id,cold,rain,wind\na,1,NA,n/a\nb,?,1,null\nc,0,0,1\nd,nan,NONE, Na \n"
+    (tmp_path / "w.csv").write_text(words, encoding="utf-8")
+    plain, worded = invoke(model, table), invoke(model, tmp_path / "w.csv")
+    assert worded.exit_code == 0, worded.output
+    assert worded.stdout == plain.stdout
+    assert "filled 7 gaps among 12 cells" in worded.stderr
+
+
+def test_an_error_further_down_prints_no_answers(model, tmp_path):
+    text = "rain,wind,cold\n" + "1,,0\n" * 30_000 + "1,maybe,0\n"
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    result = invoke(model, tmp_path / "t.csv")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.rstrip().endswith(
+        "must hold 0 or 1, got 'maybe' in row 30000: gaps are empty cells, NA, N/A, NaN, null, "
+        "None and ?"
+    )
+
+
 def test_other_states_and_a_machine(tmp_path):
     rng = np.random.default_rng(0)
     X = 2 * (rng.random((200, 3)) < 0.2 + 0.6 * rng.random((200, 1))).astype(int) - 1

@@ -25,7 +25,8 @@ def cells(html: str, caption: str) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def fitted():
     machine = BoltzmannMachine(alpha="cv").fit(X)
-    return machine, page_of(machine, X, notes=["a note"], command="herder learn", version="1.2.3")
+    more = {"against": "rows <new>", "notes": ["a note"]}
+    return machine, page_of(machine, X, command="herder learn", version="1.2.3", **more)
 
 
 def test_the_page_tells_what_a_reader_asks(fitted):
@@ -35,6 +36,7 @@ def test_the_page_tells_what_a_reader_asks(fitted):
         machine.check(X).verdict,
         "held-back rows",
         "a note",
+        "counted in rows &lt;new&gt;, and summed",
         "summed over all states of the machine",
         "herder learn",
         "herder 1.2.3",

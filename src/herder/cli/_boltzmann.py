@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.progress import Progress
 
 from herder._store import whole_file
@@ -17,6 +16,7 @@ from herder.cli._binary import BinaryTable, read_binary
 from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.check import FitCheck, check_fit
+from herder.learn.pseudo import log_pseudo_likelihood
 from herder.learn.rows import ConstantColumnWarning, merge_rows
 
 __all__ = ["Job", "read_alpha", "run_job"]
@@ -32,6 +32,7 @@ class Job:
     drop: tuple[str, ...]
     weight: str | None
     test: Path | None
+    skip_gaps: bool
     report: Path | None
     max_memory: int
     quiet: bool
@@ -70,20 +71,27 @@ class _HeldOut:
 
 def run_job(job: Job, progress: Progress) -> list[str]:
     """Do the job; give the lines to print."""
-    reading: dict[str, Any] = {"progress": progress, "max_memory": job.max_memory}
-    table = read_binary(job.train, role="train", drop=job.drop, weight=job.weight, **reading)
+    reading: dict[str, Any] = {
+        "progress": progress,
+        "max_memory": job.max_memory,
+        "weight": job.weight,
+        "skip_gaps": job.skip_gaps,
+    }
+    table = read_binary(job.train, role="train", drop=job.drop, **reading)
     test = None
     if job.test is not None:
-        test = read_binary([job.test], role="test", names=table.names, **reading)
+        test = read_binary([job.test], role="test", like=table, **reading)
     machine = _fitted(job, table, progress)
     held = None if job.test is None or test is None else _held_out(job.test, machine, table, test)
     task = progress.add_task("checking", total=None, note="")
-    sample = merge_rows(_codes(table), table.weight)
+    other = table if test is None else test
+    sample = merge_rows(other.codes, other.weight)
     check = check_fit(machine.model_, sample.rows, sample.weights, sample.total)
     progress.update(task, total=1, completed=1)
-    page = None if job.report is None else _page(job, machine, check, held)
-    _write(job, machine, page)
-    return [] if job.quiet else _summary(job, table, machine, check, held)
+    notes = [*_skipped(job, table, test), *([] if held is None else [str(held)])]
+    page = None if job.report is None else _page(job, machine, check, notes)
+    _write(job, machine, check, page)
+    return [] if job.quiet else _summary(job, table, machine, check, notes)
 
 
 def _fitted(job: Job, table: BinaryTable, progress: Progress) -> BoltzmannMachine:
@@ -100,26 +108,39 @@ def _fitted(job: Job, table: BinaryTable, progress: Progress) -> BoltzmannMachin
     return machine
 
 
-def _codes(table: BinaryTable) -> NDArray[np.uint8]:
-    return (table.rows == 1).astype(np.uint8)
-
-
 def _held_out(
     path: Path, machine: BoltzmannMachine, table: BinaryTable, test: BinaryTable
 ) -> _HeldOut:
     mass = np.ones(len(table.rows)) if table.weight is None else table.weight
-    share = (mass @ _codes(table) + 0.5) / (mass.sum() + 1)
-    upper = _codes(test).mean(axis=0)
+    share = (mass @ table.codes + 0.5) / (mass.sum() + 1)
+    upper = np.average(test.codes, axis=0, weights=test.weight)
     alone = float(upper @ np.log(share) + (1 - upper) @ np.log1p(-share))
-    return _HeldOut(path, len(test.rows), machine.pseudo_likelihood(test.columns), alone)
+    bits = machine.model_.to_states((0, 1))
+    ours = log_pseudo_likelihood(np.asarray(bits.couplings), bits.biases, test.codes)
+    return _HeldOut(path, len(test.rows), float(np.average(ours, weights=test.weight)), alone)
 
 
-def _write(job: Job, machine: BoltzmannMachine, page: str | None) -> None:
+def _skipped(job: Job, table: BinaryTable, test: BinaryTable | None) -> list[str]:
+    """Say how many rows had gaps."""
+    named = (("", table.skipped), (f" of {job.test}", 0 if test is None else test.skipped))
+    return [
+        f"{counted(number, 'row')}{where} with gaps left out" for where, number in named if number
+    ]
+
+
+def _against(job: Job) -> str:
+    """Name the rows that the machine is compared with."""
+    if job.test is None:
+        return "the rows it was fitted to"
+    return f"the rows of {job.test.name}, to which it was not fitted"
+
+
+def _write(job: Job, machine: BoltzmannMachine, check: FitCheck, page: str | None) -> None:
     """Write both files beside their places, and put them into place at the end."""
     with ExitStack() as files:
         part = files.enter_context(whole_file(job.output))
         try:
-            save(machine, part)
+            save(machine, part, meta={"trust": check.trust, "verdict": check.verdict})
         except OSError as error:
             raise OSError(str(error).replace(str(part), str(job.output))) from error
         if job.report is not None and page is not None:
@@ -131,20 +152,21 @@ def _summary(
     table: BinaryTable,
     machine: BoltzmannMachine,
     check: FitCheck,
-    held: _HeldOut | None,
+    notes: list[str],
 ) -> list[str]:
     low, high = machine.states_
     lines = [
         f"{job.output}: BoltzmannMachine, {counted(len(table.names), 'column')} of {low} and "
         f"{high}, {counted(len(table.rows), 'row')}",
         *str(machine.diagnostics_).splitlines(),
-        *([] if held is None else [str(held)]),
+        *notes,
+        f"compared with {_against(job)}:" + (" --test takes others" if job.test is None else ""),
         *str(check).splitlines(),
     ]
     return lines if job.report is None else [*lines, f"report: {job.report}"]
 
 
-def _page(job: Job, machine: BoltzmannMachine, check: FitCheck, held: _HeldOut | None) -> str:
+def _page(job: Job, machine: BoltzmannMachine, check: FitCheck, notes: list[str]) -> str:
     import herder
     from herder.report import MachineReport, machine_page
 
@@ -153,7 +175,8 @@ def _page(job: Job, machine: BoltzmannMachine, check: FitCheck, held: _HeldOut |
             source=", ".join(path.name for path in job.train),
             machine=machine,
             check=check,
-            notes=[] if held is None else [str(held)],
+            against=_against(job),
+            notes=notes,
             command=job.command,
             version=herder.__version__,
         )

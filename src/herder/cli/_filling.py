@@ -12,8 +12,7 @@ from rich.progress import Progress
 
 from herder._store import TableSource, open_table, write_table
 from herder.cli._batch import counted
-from herder.cli._binary import binary_block
-from herder.cli._border import heed_signals
+from herder.cli._binary import binary_block, numbered_chunks
 from herder.learn.missing import conditional_probabilities
 from herder.models.pairwise import PairwiseModel
 
@@ -96,6 +95,9 @@ def fill_gaps(
         for _ in chunks:
             pass
     else:
+        # what has been printed cannot be taken back
+        for start, chunk in numbered_chunks(source, CHUNK_BYTES):
+            binary_block(source.path, chunk, sites, start, states=model.states)
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(names)
         for chunk in chunks:
@@ -113,9 +115,8 @@ def _chunks(
     progress: Progress,
 ) -> Iterator[dict[str, NDArray[Any]]]:
     task = progress.add_task("filling", total=source.n_rows, note="")
-    for chunk in source.chunks(CHUNK_BYTES):
-        heed_signals()
-        block = binary_block(source.path, chunk, sites, found.rows, gaps=True, states=model.states)
+    for start, chunk in numbered_chunks(source, CHUNK_BYTES):
+        block = binary_block(source.path, chunk, sites, start, states=model.states)
         gaps = np.isnan(block)
         chances = conditional_probabilities(model, block)
         found.rows += len(block)

@@ -38,7 +38,7 @@ FIXED = (
 )
 
 #: What only Boltzmann machines take, and what only classifiers take.
-MACHINE = ("method", "alpha", "penalty", "report")
+MACHINE = ("method", "alpha", "penalty", "report", "skip_gaps")
 CLASSIFIER = (
     *(option for option in FIXED if option != "algorithm"),
     "new_classes",
@@ -214,7 +214,8 @@ def learn(
         typer.Option(
             "--test",
             metavar="FILE",
-            help="Tell the error on these rows, after the model has been written.",
+            help="Tell the error on these rows, after the model has been written. For boltzmann: "
+            "compare the machine with these rows, instead of those it was fitted to.",
         ),
     ] = None,
     start: Annotated[
@@ -272,6 +273,10 @@ def learn(
             "them zero.",
         ),
     ] = "l2",
+    skip_gaps: Annotated[
+        bool,
+        typer.Option("--skip-gaps", help="For boltzmann: leave rows with gaps out, count them."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -294,7 +299,7 @@ def learn(
     Memory is bounded by the model, not by the rows, unless they are shuffled.
 
     A Boltzmann machine learns from all columns of unlabelled tables alike, and holds all rows in
-    memory. Its own samples are compared with the rows, to tell whether it can be trusted; see
+    memory. Its own samples are compared with rows, to tell whether it can be trusted; see
     `herder sample` for its states and `herder predict` for gaps in rows.
     """
     others = [*train, *([] if test is None else [test])]
@@ -326,6 +331,7 @@ def learn(
             drop=tuple(drop),
             weight=weight,
             test=test,
+            skip_gaps=skip_gaps,
             report=report,
             max_memory=parse_size(max_memory),
             quiet=quiet,

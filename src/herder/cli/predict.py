@@ -84,8 +84,9 @@ def predict(
     labels of their own, the error is told. Svmlight rows may have features that the model has
     not seen: they leave the margin as it is, and make models that give probabilities less sure.
 
-    A Boltzmann machine has no labels: it fills the empty cells of a table, each with its more
-    probable value given the other cells of the row, and explains itself by its couplings.
+    A Boltzmann machine has no labels: it fills the gaps of a table (empty cells, NA, N/A, NaN,
+    null, None and ?), each with its more probable value given the other cells of the row, and
+    explains itself by its couplings.
     """
     if data is None and not explain:
         raise ValueError("data must be given, unless you only --explain the model, got none")

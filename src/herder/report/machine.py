@@ -36,7 +36,9 @@ class MachineReport:
     machine : BoltzmannMachine
         Fitted.
     check : FitCheck
-        The machine beside the rows.
+        The machine beside rows.
+    against : str
+        Which rows these are.
     notes : sequence of str
         Anything else that the reader should know.
     command, version : str
@@ -46,6 +48,7 @@ class MachineReport:
     source: str
     machine: BoltzmannMachine
     check: FitCheck
+    against: str = "the rows"
     notes: Sequence[str] = ()
     command: str = ""
     version: str = ""
@@ -64,7 +67,7 @@ def machine_page(report: MachineReport) -> Page:
         "A Boltzmann machine",
         f"{len(check.names):,} columns of {report.source}, and how each pair of them goes "
         "together when all others are held. This page says what was learnt, how its own rows "
-        "compare with those of the table, and whether to trust it.",
+        f"compare with {report.against}, and whether to trust it.",
     )
     page.add("Whether to trust it", *_trust(report))
     page.add("Rows and machine beside each other", *_beside(report))
@@ -125,7 +128,7 @@ def _beside(report: MachineReport) -> list[Block]:
     blocks: list[Block] = [
         Text(
             "How often each column is in its upper state, how often two are together, and how "
-            f"many are in one row: counted in the table, and {source}."
+            f"many are in one row: counted in {report.against}, and {source}."
         ),
         Facts(facts),
     ]
@@ -134,15 +137,15 @@ def _beside(report: MachineReport) -> list[Block]:
         blocks.append(
             Picture(
                 plot_agreement(table, machine),
-                "Scatter of shares in the machine against shares in the table, with differences.",
+                "Scatter of shares in the machine against shares in the rows, with differences.",
                 "Every dot is one combination of values; samples are those of the machine.",
             )
         )
-    shares = {"table": check.counts.rows, "machine": check.counts.model}
+    shares = {"rows": check.counts.rows, "machine": check.counts.model}
     blocks.append(
         Picture(
             plot_count_distribution(shares),
-            "Distribution of the number of upper states in a row, of table and machine.",
+            "Distribution of the number of upper states in a row, of rows and machine.",
         )
     )
     if len(check.pairs.z):
@@ -171,7 +174,7 @@ def _worst(check: FitCheck, part: Comparison) -> Table:
         )
         for k in order
     ]
-    header = ("both in the upper state", "table", "machine", "standard errors")
+    header = ("both in the upper state", "in the rows", "in the machine", "standard errors")
     return Table(header, rows, "The pairs that agree least")
 
 
@@ -197,8 +200,8 @@ def _couplings(report: MachineReport) -> list[Block]:
 
 def _biases(report: MachineReport) -> list[Block]:
     machine, check = report.machine, report.check
-    varies = (check.means.rows > 0) & (check.means.rows < 1)
-    sizes = np.where(varies, np.abs(machine.biases_), -1.0)  # those of constant columns say little
+    constant = [name in machine.diagnostics_.constant for name in check.names]
+    sizes = np.where(constant, -1.0, np.abs(machine.biases_))  # those of constants say little
     order = np.argsort(-sizes, kind="stable")[:N_ROWS]
     rows = [
         (
@@ -220,7 +223,7 @@ def _biases(report: MachineReport) -> list[Block]:
             )
         ),
         Table(
-            ("column", "bias", "upper in the table", "in the machine"),
+            ("column", "bias", "upper in the rows", "in the machine"),
             rows,
             "The strongest biases",
         ),
