@@ -14,6 +14,7 @@ from herder import NHERD, MomentHerder, merge
 from herder._store import load_arrays, save_arrays
 from herder.io import FORMAT_VERSION, load, read_model, save
 from herder.io._online import CLASSES
+from herder.io._plain import plain_params, read_params
 
 rng = np.random.default_rng(4)
 X = rng.normal(size=(120, 6)) * (rng.random((120, 6)) < 0.7)
@@ -202,7 +203,10 @@ def rewritten(saved, path, *, header=None, arrays=None):
             {},
             "or before, got 2 from herder 9.9: a newer herder reads it",
         ),
-        ({"format_version": "x"}, {}, "or before, got 'x'"),
+        ({"format_version": "x"}, {}, "must be a model file of herder, got format 'x'"),
+        ({"format_version": -5}, {}, "must be a model file of herder, got format -5"),
+        ({"format_version": True}, {}, "must be a model file of herder, got format True"),
+        ({"meta": [["a", 1]]}, {}, "got: meta = "),
         ({"class": "Unknown"}, {}, "a model of the unknown class 'Unknown'"),
         ({"class": "os"}, {}, "a model of the unknown class 'os'"),
         ({"class": "PassiveAggressive"}, {}, "unexpected keyword argument"),
@@ -213,8 +217,11 @@ def rewritten(saved, path, *, header=None, arrays=None):
         ({"classes": None}, {}, "must be a whole model file of herder"),
         ({"counts": {}}, {}, "got: no 'n_iter_'"),
         ({"feature_names": ["a"]}, {}, "1 names of features"),
+        ({"feature_names": [["a"]] * 6}, {}, "names of features that are not texts"),
+        ({"feature_names": [1, 2, 3, 4, 5, 6]}, {}, "names of features that are not texts"),
+        ({"feature_names": "abcdef"}, {}, "names of features that are not texts"),
         ({}, {"mean": None}, "got: no 'mean'"),
-        ({}, {"mean": np.zeros((1, 9))}, r"weights of shape \(1, 9\) for 6 features"),
+        ({}, {"mean": np.zeros((1, 9))}, r"mean of shape \(1, 9\) for 6 features and 2 classes"),
         ({}, {"mean": np.zeros((2, 7))}, r"mean of shape \(2, 7\)"),
         ({}, {"mean": np.zeros((1, 7), np.float32)}, "mean of shape .* and float32"),
         ({}, {"mean": np.full((1, 7), np.nan)}, "mean with values that are not finite"),
@@ -264,6 +271,58 @@ def test_files_that_are_not_ours(tmp_path):
         (tmp_path / "m").write_bytes(content)
         with pytest.raises(ValueError, match="must be a whole safetensors file"):
             load(tmp_path / "m")
+
+
+def write_header(path, text):
+    """A safetensors file with that text in the place of our header."""
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.zeros(1)}, path, metadata={"meta": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"format_version": ' + "9" * 5000 + "}", "{", "", "nul"],
+)
+def test_headers_that_no_one_can_read(tmp_path, text):
+    write_header(tmp_path / "m", text)
+    with pytest.raises(ValueError, match="must be a whole safetensors file, got: ") as caught:
+        load(tmp_path / "m")
+    assert str(caught.value).startswith(str(tmp_path / "m"))
+
+
+def test_parameters_nested_beyond_all_measure(saved, tmp_path):
+    _, header = load_arrays(saved)
+    deep = '{"list": [' * 900 + "1" + "]}" * 900
+    text = json.dumps({**header, "params": {"class_weight": "deep"}}).replace('"deep"', deep)
+    write_header(tmp_path / "m", text)
+    with pytest.raises(ValueError, match=f"{tmp_path / 'm'} must be a whole"):
+        load(tmp_path / "m")
+
+
+def test_nothing_is_made_for_shapes_that_do_not_agree(saved, tmp_path):
+    """Squares of these lengths are beyond any memory."""
+    n = 3_000_000
+    wide = {"mean": np.zeros((1, n + 1)), "root": np.zeros((1, 1, 1))}
+    _, meta = load_arrays(saved)
+    params = {**meta["params"], "covariance": "full"}
+    counts = {**meta["counts"], "n_features_in_": n}
+    header = {"params": params, "counts": counts}
+    with pytest.raises(ValueError, match=r"root of shape \(1, 1, 1\) for 3000001 weights"):
+        load(rewritten(saved, tmp_path / "m", header=header, arrays=wide))
+    many = {"classes": {"dtype": "<i8", "values": list(range(100_000))}, "counts": counts}
+    with pytest.raises(ValueError, match="for 3000000 features and 100000 classes"):
+        load(rewritten(saved, tmp_path / "m", header=many, arrays={"mean": wide["mean"]}))
+    model = herder.online.NHERD(covariance="full", kernel="rbf").fit(X[:1].repeat(2, 0), [0, 1])
+    save(model, tmp_path / "k")
+    with pytest.raises(ValueError, match="drift of shape"):
+        load(rewritten(tmp_path / "k", tmp_path / "m", arrays={"coef": np.zeros(n)}))
+
+
+def test_parameters_within_parameters_come_back():
+    nested = {"a": {"b": (1, [2.5, None])}, 3: ({"c": True},)}
+    model = NHERD(class_weight=nested)
+    assert read_params(plain_params(model))["class_weight"] == nested
 
 
 def test_a_full_disk_is_an_error_of_the_system_and_leaves_nothing(saved, tmp_path, monkeypatch):

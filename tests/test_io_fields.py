@@ -39,9 +39,12 @@ def test_a_model_comes_back_bit_for_bit(tmp_path, key):
     rng = np.random.default_rng(5)
     x = np.array(model.states)[rng.integers(0, model.n_states, size=(20, model.n_sites))]
     np.testing.assert_array_equal(back.energy(x), model.energy(x))
-    save(back, tmp_path / "again.safetensors")  # the facts beside it stay with it
+    save(back, tmp_path / "again.safetensors", meta=meta)
     files = [tmp_path / "m.safetensors", tmp_path / "again.safetensors"]
     assert files[0].read_bytes() == files[1].read_bytes()
+    save(back, tmp_path / "again.safetensors")  # a field is as it is: facts are not part of it
+    assert read_model(tmp_path / "again.safetensors")[1] == {}
+    assert vars(back).keys() == vars(model).keys()
 
 
 class Other(PairwiseModel):
@@ -84,7 +87,10 @@ def facts(**changed):
         ("potts", {"class": "PairwiseModel"}, {}, "got: no 'biases'"),
         ("dense", {"model": None}, {}, "must be a whole model file of herder"),
         ("dense", {"model": {}}, {}, "got: no 'names'"),
-        ("dense", facts(states=[0, 2]), {}, r"states must be \(0, 1\) or \(-1, 1\), got \[0, 2\]"),
+        ("dense", facts(states=[0, 2]), {}, r"states must be \(0, 1\) or \(-1, 1\), got \(0, 2\)"),
+        ("dense", facts(states="01"), {}, r"states must be \(0, 1\) or \(-1, 1\), got '01'"),
+        ("dense", facts(states=[False, True]), {}, "states must be"),
+        ("dense", facts(states=[[0], [1]]), {}, "states must be"),
         ("dense", facts(states=None), {}, "states must be"),
         ("dense", facts(offset="x"), {}, "offset must be numbers"),
         ("dense", facts(offset=float("nan")), {}, "offset must be finite"),

@@ -41,5 +41,5 @@ def load_arrays(path: PathLike) -> tuple[dict[str, NDArray[Any]], dict[str, Any]
             arrays = {name: np.asarray(stream.get_tensor(name)) for name in names}
             header = stream.metadata() or {}
         return arrays, json.loads(header.get("meta", "{}"))
-    except (SafetensorError, json.JSONDecodeError) as error:
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be a whole safetensors file, got: {error}") from error

@@ -23,6 +23,9 @@ FORMAT_VERSION = 1
 #: Each knows some classes, how to pack their models and how to restore them.
 FAMILIES = (_online, _machines, _fields)
 
+#: What reading a header that makes no sense can end in.
+FAULTS = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
 
 def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -> None:
     """Write a fitted online classifier or a random field to a file, whole or not at all.
@@ -36,7 +39,8 @@ def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -
         Usually ends in ``.safetensors``.
     meta : mapping, optional
         Plain facts to keep beside it, such as how rows are to be read; see `read_model`. By
-        default those that the model was loaded with.
+        default those that an online classifier was loaded with, until it is fitted anew; none
+        for other models.
 
     Examples
     --------
@@ -65,9 +69,11 @@ def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -
         "format_version": FORMAT_VERSION,
         "herder": herder.__version__,
         "class": name,
+        "meta": {},
         **own,
-        "meta": dict(getattr(model, "_beside", {}) if meta is None else meta),
     }
+    if meta is not None:
+        header["meta"] = dict(meta)
     try:
         with whole_file(path) as part:
             mode = part.stat().st_mode
@@ -105,7 +111,9 @@ def read_model(path: PathLike) -> tuple[Any, dict[str, Any]]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{path} must be a model file of herder, got another safetensors file")
     version = header.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if type(version) is not int or version < 1:
+        raise ValueError(f"{path} must be a model file of herder, got format {version!r}")
+    if version > FORMAT_VERSION:
         raise ValueError(
             f"{path} must be of format {FORMAT_VERSION} or before, got {version!r} from herder "
             f"{header.get('herder')}: a newer herder reads it"
@@ -114,10 +122,10 @@ def read_model(path: PathLike) -> tuple[Any, dict[str, Any]]:
         family = _family(header["class"])
         if family is None:
             raise ValueError(f"a model of the unknown class {header['class']!r}")
-        model, meta = family.restore(arrays, header), dict(header["meta"])
-        vars(model)["_beside"] = meta  # models that are frozen too
-        return model, meta
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if not isinstance(header["meta"], dict):
+            raise ValueError(f"meta = {header['meta']!r}")
+        return family.restore(arrays, header), header["meta"]
+    except FAULTS as error:
         found = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} must be a whole model file of herder, got: {found}") from error
 

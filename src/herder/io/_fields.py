@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from herder.io._plain import Arrays, Header, fill
+from herder.io._plain import Arrays, Header, read_states, take
 
 __all__ = ["CLASSES", "home", "pack", "restore"]
 
@@ -59,11 +59,9 @@ def restore(arrays: Arrays, header: Header) -> Any:
     common = {"offset": facts["offset"], "names": names}
     if own == "fields":
         return home("PottsModel")(couplings, local, **common)
-    return home("PairwiseModel")(couplings, local, facts["states"], **common)
+    return home("PairwiseModel")(couplings, local, read_states(facts["states"]), **common)
 
 
 def _numbers(arrays: Arrays, name: str) -> Any:
     """Give an array of finite floats, whatever its shape."""
-    value = np.empty(arrays[name].shape)
-    fill(value, arrays, name)
-    return value
+    return take(arrays, name, *arrays[name].shape)

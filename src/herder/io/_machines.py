@@ -1,12 +1,21 @@
 """Files of Boltzmann machines: parameters, couplings and biases, how the fit went, a stream."""
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from herder._validation import check_fitted
-from herder.io._plain import Arrays, Header, fill, plain_params, read_names, read_params
+from herder.io._plain import (
+    Arrays,
+    Header,
+    plain_params,
+    read_names,
+    read_params,
+    read_record,
+    read_states,
+    take,
+)
 
 __all__ = ["CLASSES", "home", "pack", "restore"]
 
@@ -19,8 +28,11 @@ DETAILS = ("alphas_", "cv_scores_", "node_couplings_", "node_biases_")
 #: Numbers of every fit, and what they must be.
 NUMBERS = {"n_iter_": int, "converged_": bool, "gradient_norm_": float, "objective_": float}
 
-#: What a stream knows beside its fields, by number of axes: so that it goes on bit for bit.
-LOOKED = {"_curvature": 1, "_scale": 2, "_vectors": 2, "_values": 2}
+#: Arrays of the stream of `partial_fit` begin with this.
+STREAM = "stream."
+
+#: Shares may be above 1 by rounding.
+ROUNDING = 1e-9
 
 
 def home(name: str) -> Any:
@@ -44,9 +56,8 @@ def pack(model: Any) -> tuple[Arrays, Header]:
         "stream": None,
     }
     if model._stream is not None:
-        own = vars(model._stream)
-        arrays |= {f"stream.{k}": v for k, v in own.items() if isinstance(v, np.ndarray)}
-        header["stream"] = {k: float(v) for k, v in own.items() if not isinstance(v, np.ndarray)}
+        own, header["stream"] = model._stream.state()
+        arrays |= {f"{STREAM}{name}": value for name, value in own.items()}
     if getattr(model, "_sums", None) is not None:
         total, arrays["sums.means"], arrays["sums.pairs"] = model._sums
         header["total"] = float(total)
@@ -56,57 +67,55 @@ def pack(model: Any) -> tuple[Arrays, Header]:
 def restore(arrays: Arrays, header: Header) -> Any:
     """Make the machine that `pack` was given."""
     from herder.learn.fit import FitReport
+    from herder.learn.online import Stream
     from herder.models.pairwise import PairwiseModel
 
     model = home("BoltzmannMachine")(**read_params(header["params"]))
-    n = model.n_features_in_ = len(arrays["biases"])
+    n = model.n_features_in_ = arrays["biases"].size
     read_names(model, header["feature_names"])
-    model.couplings_, model.biases_ = (
-        _filled(arrays, "couplings", n, n),
-        _filled(arrays, "biases", n),
-    )
-    names = getattr(model, "feature_names_in_", None)
-    model.model_ = PairwiseModel(model.couplings_, model.biases_, header["states"], names=names)
+    model.couplings_, model.biases_ = take(arrays, "couplings", n, n), take(arrays, "biases", n)
+    names, states = getattr(model, "feature_names_in_", None), read_states(header["states"])
+    model.model_ = PairwiseModel(model.couplings_, model.biases_, states, names=names)
     model.states_ = model.model_.states
     for name, kind in NUMBERS.items():
-        if not isinstance(header["numbers"][name], kind):
-            raise ValueError(f"{name} = {header['numbers'][name]!r}")
-        setattr(model, name, header["numbers"][name])
-    report = dict(header["report"])
-    report["constant"] = tuple(report["constant"])
-    model.diagnostics_ = FitReport(**report)
-    str(model.diagnostics_)  # fails if what it holds makes no sense
-    model.alpha_ = float(model.diagnostics_.alpha)
-    for name in DETAILS:
-        if name in arrays:
-            setattr(model, name, _filled(arrays, name, *arrays[name].shape))
+        value = header["numbers"][name]
+        if type(value) is not kind or (kind is int and value < 0):
+            raise ValueError(f"{name} = {value!r}")
+        setattr(model, name, value)
+    model.diagnostics_ = read_record(FitReport, header["report"])
+    model.alpha_ = model.diagnostics_.alpha
+    if not model.alpha_ >= 0 or not np.isfinite([model.alpha_, model.diagnostics_.n_rows]).all():
+        raise ValueError(f"a report of {model.diagnostics_.n_rows} rows, alpha {model.alpha_}")
+    _read_details(model, arrays, n)
     model._partition = None
-    model._stream = None if header["stream"] is None else _stream(arrays, header["stream"], n)
+    model._stream = None
+    if header["stream"] is not None:
+        own = {k.removeprefix(STREAM): v for k, v in arrays.items() if k.startswith(STREAM)}
+        model._stream = Stream.from_state(own, header["stream"], n)
     if "total" in header:
-        means, pairs = _filled(arrays, "sums.means", n), _filled(arrays, "sums.pairs", n, n)
-        model._sums = float(header["total"]), means, pairs
+        model._sums = _sums(arrays, header["total"], n)
     return model
 
 
-def _filled(arrays: Arrays, name: str, *shape: int) -> Any:
-    """Give an array of finite floats of that shape."""
-    value = np.empty(shape)
-    fill(value, arrays, name)
-    return value
+def _read_details(model: Any, arrays: Arrays, n: int) -> None:
+    """Give a machine the arrays that only some fits have."""
+    found = [name for name in DETAILS if name in arrays]
+    if "alphas_" in found or "cv_scores_" in found:
+        scores = arrays["cv_scores_"]
+        n_folds = scores.shape[1] if scores.ndim == 2 else 1
+        model.alphas_ = take(arrays, "alphas_", arrays["alphas_"].size)
+        model.cv_scores_ = take(arrays, "cv_scores_", model.alphas_.size, n_folds)
+    if "node_couplings_" in found or "node_biases_" in found:
+        model.node_couplings_ = take(arrays, "node_couplings_", n, n)
+        model.node_biases_ = take(arrays, "node_biases_", n)
 
 
-def _stream(arrays: Arrays, numbers: Header, n: int) -> Any:
-    """Give the stream of `partial_fit`."""
-    from herder.learn.online import Stream
-
-    stream = Stream.begin(n)
-    for field in fields(stream):
-        begun = getattr(stream, field.name)
-        if isinstance(begun, np.ndarray):
-            fill(begun, arrays, f"stream.{field.name}")
-        else:
-            setattr(stream, field.name, type(begun)(numbers[field.name]))
-    vars(stream)["_known"] = float(numbers["_known"])
-    for name, n_axes in LOOKED.items():
-        vars(stream)[name] = _filled(arrays, f"stream.{name}", *[n] * n_axes)
-    return stream
+def _sums(arrays: Arrays, total: Any, n: int) -> tuple[float, Any, Any]:
+    """Give how many rows there were, and the shares of ones and of pairs."""
+    if not isinstance(total, float) or not 0 <= total < float("inf"):
+        raise ValueError(f"total = {total!r}")
+    means, pairs = take(arrays, "sums.means", n), take(arrays, "sums.pairs", n, n)
+    for name, shares in (("sums.means", means), ("sums.pairs", pairs)):
+        if ((shares < 0) | (shares > 1 + ROUNDING)).any():
+            raise ValueError(f"{name} with values that are not shares")
+    return total, means, pairs

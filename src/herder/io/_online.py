@@ -6,7 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import check_fitted
-from herder.io._plain import Arrays, Header, fill, plain_params, read_names, read_params
+from herder.io._plain import (
+    Arrays,
+    Header,
+    check,
+    fill,
+    plain_params,
+    read_names,
+    read_params,
+    take,
+)
 
 __all__ = ["CLASSES", "home", "pack", "restore"]
 
@@ -40,6 +49,7 @@ def pack(model: Any) -> tuple[Arrays, Header]:
         "classes": _plain_classes(model.classes_),
         "counts": {count: int(getattr(model, count)) for count in COUNTS},
         "feature_names": getattr(model, "feature_names_in_", np.empty(0)).tolist(),
+        "meta": dict(getattr(model, "_beside", {})),
     }
     model._check_unchanged()
     return _pack(model._weights), header
@@ -57,11 +67,12 @@ def restore(arrays: Arrays, header: Header) -> Any:
     model.classes_ = classes
     for count in COUNTS:
         value = header["counts"][count]
-        if not isinstance(value, int) or value < 0:
+        if type(value) is not int or value < 0:
             raise ValueError(f"{count} = {value!r}")
         setattr(model, count, value)
     read_names(model, header["feature_names"])
     _unpack(model, arrays)
+    model._beside = dict(header["meta"])
     return model
 
 
@@ -103,9 +114,15 @@ def _unpack(model: Any, arrays: Arrays) -> None:
         model._start(_kernel_weights(model, arrays))
         return
     width = model.n_features_in_ + bool(model.fit_intercept)
+    few = len(model.classes_) == 2 and model.new_classes == "error"
     mean = arrays["mean"]
-    if mean.ndim != 2 or mean.shape[1] != width:
-        raise ValueError(f"weights of shape {mean.shape} for {model.n_features_in_} features")
+    if mean.shape != (1 if few else len(model.classes_), width):
+        raise ValueError(
+            f"mean of shape {mean.shape} for {model.n_features_in_} features and "
+            f"{len(model.classes_)} classes"
+        )
+    if getattr(model, "covariance", None) == "full" and arrays["root"].size < mean.size * width:
+        raise ValueError(f"root of shape {arrays['root'].shape} for {mean.size} weights")
     weights = model._new_weights(model.n_features_in_, len(model.classes_))
     kind = type(weights).__name__
     linear = weights.last if kind == "Ballot" else weights
@@ -142,13 +159,9 @@ def _pack_voters(voters: Any) -> Arrays:
 
 def _unpack_voters(voters: Any, arrays: Arrays, n_features: int) -> None:
     size = len(arrays["signs"])
-    voters.signs, voters.births = np.empty(size), np.empty(size)
-    fill(voters.signs, arrays, "signs")
-    fill(voters.births, arrays, "births")
+    voters.signs, voters.births = take(arrays, "signs", size), take(arrays, "births", size)
     fill(voters.base, arrays, "base")
-    votes = np.empty(1)
-    fill(votes, arrays, "base_votes")
-    voters.base_votes = float(votes[0])
+    voters.base_votes = float(take(arrays, "base_votes", 1)[0])
     voters.mistakes = _rows(arrays, size, n_features)
 
 
@@ -158,11 +171,10 @@ def _kernel_weights(model: Any, arrays: Arrays) -> Any:
     packed = size * (size + 1) // 2
     shapes = {"coef": size, "drift": size, "factor": packed, "cover": packed, "scales": 2}
     for name, length in shapes.items():
-        fill(np.empty(length), arrays, name)
-    fill(np.empty(1), arrays, "gamma", positive=True)
-    counts, ends = np.empty(3, np.int64), np.empty((size, 2), np.int64)
-    fill(counts, arrays, "counts")
-    fill(ends, arrays, "ends")
+        check(arrays, name, (length,), np.float64)
+    check(arrays, "gamma", (1,), np.float64, positive=True)
+    counts = check(arrays, "counts", (3,), np.int64)
+    ends = check(arrays, "ends", (size, 2), np.int64)
     n_blocks = weights.dual.n_blocks
     if size > model.budget or counts[0] != n_blocks:
         raise ValueError(f"{size} supports of {counts[0]} blocks, not {n_blocks}")
