@@ -102,7 +102,7 @@ def test_a_report_reads_as_a_table():
         draw_pairwise(4, LOOP_4, 1), orders=["checkerboard", "reversed"], n_sweeps=99
     )
     lines = str(report).splitlines()
-    assert "1 piece(s) of 4 sites" in lines[0]
+    assert "1 piece(s) of up to 4 sites" in lines[0]
     assert "99 and 990 sweeps" in lines[0]
     for one in report.orders:
         row = next(line for line in lines if line.startswith(one.order))

@@ -130,7 +130,7 @@ def test_no_input_is_changed(name):
         {key: value.copy() for key, value in {**chain.arrays, **chain.counted}.items()}
         for chain in first.position.chains
     ]
-    sampler(model, 20, n_chains=2, start=start, resume=first, **settings)
+    sampler(model, 20, n_chains=2, resume=first, **settings)
     for chain, wanted in zip(first.position.chains, arrays, strict=True):
         for key, value in {**chain.arrays, **chain.counted}.items():
             np.testing.assert_array_equal(value, wanted[key], err_msg=key)

@@ -25,6 +25,10 @@ __all__ = ["Exact", "exact_field", "exact_samples"]
 
 METHODS = ("auto", "enumerate", "transfer")
 
+#: Cells that "auto" sums site by site at most, and what one takes on a usual machine.
+MAX_COST = 2**30
+SECONDS_PER_CELL = 6e-8
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exact:
@@ -72,7 +76,7 @@ def exact_field(model: Field, method: str = "auto") -> Exact:
         The field.
     method : {"auto", "enumerate", "transfer"}
         Over all states, or site by site. ``"auto"`` enumerates up to 2^20 states, and takes the
-        cheaper way beyond.
+        cheaper way beyond, if it is a matter of a minute.
 
     Examples
     --------
@@ -156,8 +160,14 @@ def _choose(factors: Factors, method: str) -> tuple[str, Plan | None]:
             raise ValueError(_too_large(n, q))
         return "enumerate", None
     plan = plan_sum(n, factors.edges, q)
-    if plan is not None and (method == "transfer" or plan.cost < n_states):
+    if plan is not None and (method == "transfer" or plan.cost < min(n_states, MAX_COST)):
         return "transfer", plan
+    if plan is not None and n_states > enumeration.MAX_STATES:
+        minutes = plan.cost * SECONDS_PER_CELL / 60
+        raise ValueError(
+            f"method must be 'transfer' for a sum that takes about {minutes:.0f} minutes, got "
+            f"{method!r}; log_partition(model, method='ais') estimates Z"
+        )
     if method == "transfer" or n_states > enumeration.MAX_STATES:
         raise ValueError(_too_large(n, q))
     return "enumerate", None

@@ -143,7 +143,7 @@ def _enter(
     total = 0.0
     for a in range(n_states):
         word = _scatter(word, contexts.second[slot], salt)
-        uniform = (np.float64(word >> np.uint64(11)) + 0.5) / 2.0**53
+        uniform = (np.float64(word >> np.uint64(12)) + 0.5) / 2.0**52
         gains[a] /= -np.log(uniform)  # the largest is state a with probability p(a)
         total += gains[a]
     for a in range(n_states):

@@ -9,7 +9,7 @@ from herder._numba import jit
 @jit
 def count_upper(
     block: NDArray[np.uint8],  # (n_sweeps, n_sites), 0 or 1
-    counts: NDArray[np.int32],  # (n_sites, 1), added to
+    counts: NDArray[np.integer],  # (n_sites, 1), added to
 ) -> None:
     """Count how often each site is at 1."""
     for t in range(block.shape[0]):
@@ -20,7 +20,7 @@ def count_upper(
 @jit
 def count_states(
     block: NDArray[np.uint8],  # (n_sweeps, n_sites), codes
-    counts: NDArray[np.int32],  # (n_sites, n_states), added to
+    counts: NDArray[np.integer],  # (n_sites, n_states), added to
 ) -> None:
     """Count how often each site is in each state."""
     for t in range(block.shape[0]):

@@ -16,12 +16,13 @@ however few the sweeps and however badly they mix [neal2001]_. With the mean of 
 weights the estimate of log Z has the standard error :math:`s_w / (\bar w \sqrt C)`, to first
 order. That holds when many chains share the weight: their effective number is
 :math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and a
-warning says so.
+warning says so. All chains may miss a valley that is far more probable than what they saw, with
+weights that look fine; so a few chains of Gibbs sampling look for lower energies.
 """
 
 import warnings
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,10 @@ from scipy.special import logsumexp
 
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress, Span, run_lanes
-from herder.models.factors import Field, factors_of
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
+from herder.models.factors import factors_of
 from herder.samplers import _annealing_jit as _jit
-from herder.samplers.gibbs import chain_seeds
+from herder.samplers.gibbs import chain_seeds, gibbs
+from herder.samplers.orders import Field, check_model
 
 __all__ = ["AnnealingWarning", "LogPartition", "log_partition"]
 
@@ -47,8 +47,16 @@ FIRST_SHARE = 1e-3
 NOISE = 2**16
 
 
+#: Chains of Gibbs sampling that look for states that annealing missed, and their sweeps.
+N_SCOUTS = 8
+SCOUT_SWEEPS = 300
+
+#: Energies this many standard deviations lower than the annealed ones are another valley.
+DEEPER = 6.0
+
+
 class AnnealingWarning(UserWarning):
-    """Few chains carry all the weight: the estimate of log Z is not to be trusted."""
+    """The estimate of log Z is not to be trusted: few chains carry it, or a valley was missed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +77,9 @@ class LogPartition:
         How many chains share the weight; infinite when the value is exact.
     log_weights : ndarray of shape (n_chains,)
         Log weight of each chain, relative to independent sites.
+    missed : bool
+        Whether Gibbs sampling found states far more probable than all that were annealed: then
+        log Z is too small by an unknown amount.
     """
 
     value: float
@@ -78,11 +89,12 @@ class LogPartition:
     n_temperatures: int
     effective_chains: float
     log_weights: NDArray[np.float64]
+    missed: bool = False
 
     @property
     def reliable(self) -> bool:
         """Whether enough chains share the weight for the error to mean something."""
-        return self.effective_chains >= FEWEST_CHAINS
+        return self.effective_chains >= FEWEST_CHAINS and not self.missed
 
     def __str__(self) -> str:
         """Give value, error and how they were found in one line."""
@@ -93,6 +105,8 @@ class LogPartition:
             f"({self.n_chains} chains, {self.effective_chains:.1f} effective, "
             f"{self.n_temperatures} temperatures)"
         )
+        if self.missed:
+            return f"{line}; not to be trusted: more probable states were missed"
         return line if self.reliable else f"{line}; not to be trusted: too few effective chains"
 
 
@@ -142,9 +156,7 @@ def log_partition(
     >>> abs(estimate.value - exact.value) < 4 * estimate.error
     True
     """
-    if not isinstance(model, PairwiseModel | PottsModel):
-        kind = type(model).__name__
-        raise TypeError(f"model must be a PairwiseModel or a PottsModel, got {kind}")
+    check_model(model)
     one_of(method, "method", ("auto", "exact", "ais"))
     one_of(spacing, "spacing", ("linear", "geometric"))
     n_chains = positive_int(n_chains, "n_chains")
@@ -175,7 +187,9 @@ def log_partition(
         chains.advance(lane, scales[unit[0] : unit[1] + 1])
 
     run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note="annealing")
-    return _summarise(chains.log_start - model.offset, chains.log_weights, n_temperatures)
+    missed = _missed(model, chains, random_state)
+    base = chains.log_start - model.offset
+    return _summarise(base, chains.log_weights, n_temperatures, missed)
 
 
 class _Chains:
@@ -204,12 +218,39 @@ class _Chains:
         self.log_weights[lane] += _jit.anneal(*self.near, *rest)
 
 
-def _summarise(base: float, log_weights: NDArray[np.float64], n_temperatures: int) -> LogPartition:
+def _missed(model: Field, chains: _Chains, random_state: int | np.random.Generator | None) -> bool:
+    """Whether chains from elsewhere end at energies that annealing never saw.
+
+    Some of them begin with all sites in one state, and some anywhere.
+    """
+    low, high = model.states[0], model.states[-1]
+    places = np.array(model.states)
+    rng = np.random.default_rng(chain_seeds(random_state, 1)[0])
+    start = places[rng.integers(0, len(places), (N_SCOUTS, model.n_sites))]
+    start[0], start[1] = low, high
+    scouts = gibbs(
+        model, 1, n_chains=N_SCOUTS, burn_in=SCOUT_SWEEPS, start=start, random_state=rng
+    )
+    annealed = model.energy(places[np.array(chains.states)])
+    spread = max(float(annealed.std()), 1.0)
+    return bool(model.energy(scouts.samples).min() < annealed.min() - DEEPER * spread)
+
+
+def _summarise(
+    base: float, log_weights: NDArray[np.float64], n_temperatures: int, missed: bool
+) -> LogPartition:
     n_chains = len(log_weights)
     log_mean = float(logsumexp(log_weights) - np.log(n_chains))
     relative = np.exp(log_weights - log_mean)
     effective = float(relative.sum() ** 2 / (relative**2).sum())
-    if effective < FEWEST_CHAINS:
+    if missed:
+        warnings.warn(
+            "log Z is too small: Gibbs sampling found states far more probable than all that were "
+            "annealed; the model has valleys that annealing does not reach",
+            AnnealingWarning,
+            stacklevel=3,
+        )
+    elif effective < FEWEST_CHAINS:
         warnings.warn(
             f"log Z rests on {effective:.1f} effective chains of {n_chains}: it is most likely "
             f"too small, and its error too; take more than {n_temperatures} temperatures, more "
@@ -225,4 +266,5 @@ def _summarise(base: float, log_weights: NDArray[np.float64], n_temperatures: in
         n_temperatures=n_temperatures,
         effective_chains=effective,
         log_weights=log_weights,
+        missed=missed,
     )

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
+from herder.samplers.condition import Condition
 from herder.samplers.gibbs import NOISE, chain_seeds
 from herder.samplers.orders import Field
-from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
+from herder.samplers.run import MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["cluster_chains", "swendsen_wang"]

@@ -73,7 +73,7 @@ class ScanReport:
     orders : tuple of OrderReport
         Best first.
     n_pieces, piece_size : int
-        Pieces that were tried, and their sites.
+        Pieces that were tried, and the sites of the largest.
     n_sweeps : int
         T; the last errors are after 10 T.
     warnings : tuple of str
@@ -94,8 +94,8 @@ class ScanReport:
     def __str__(self) -> str:
         last = 10 * self.n_sweeps
         lines = [
-            f"Herded Gibbs on {self.n_pieces} piece(s) of {self.piece_size} sites: error of the "
-            f"marginals after {self.n_sweeps} and {last} sweeps,",
+            f"Herded Gibbs on {self.n_pieces} piece(s) of up to {self.piece_size} sites: error of "
+            f"the marginals after {self.n_sweeps} and {last} sweeps,",
             "total variation to the joint distribution after the latter, and both for Gibbs:",
             f"{'order':<14}{self.n_sweeps:>10}{last:>10}{'Gibbs':>10}{'joint':>10}{'Gibbs':>10}"
             "  stalled",
@@ -144,7 +144,7 @@ def diagnose(
     """
     check_model(model)
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
-    if isinstance(orders, str) or not len(orders):
+    if isinstance(orders, str) or not isinstance(orders, Sequence) or not len(orders):
         raise ValueError(f"orders must be a list of orders, got {orders!r}")
     paths = {_label(order): scan_order(model, order) for order in orders}
     pieces = _pieces(model, positive_int(n_pieces, "n_pieces"))
@@ -176,16 +176,19 @@ def _pieces(model: Field, n_pieces: int) -> list[NDArray[np.intp]]:
     found: list[NDArray[np.intp]] = []
     taken = np.zeros(model.n_sites, dtype=bool)
     for centre in np.argsort(-strength, kind="stable"):
-        if taken[centre] or len(found) == n_pieces:
+        if len(found) == n_pieces:
+            break
+        if taken[centre]:
             continue
         piece, seen = [int(centre)], {int(centre)}
         for site in piece:  # grows while it is walked through: nearest sites first
             for near in indices[indptr[site] : indptr[site + 1]].tolist():
-                if near not in seen and len(piece) < size:
+                if near not in seen and not taken[near] and len(piece) < size:
                     piece.append(near)
                     seen.add(near)
         taken[piece] = True
-        found.append(np.array(sorted(piece), dtype=np.intp))
+        if not found or len(piece) >= len(found[0]) / 2:  # scraps would dilute the means
+            found.append(np.array(sorted(piece), dtype=np.intp))
     return found
 
 

@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
 from herder.samplers.clusters import cluster_chains
+from herder.samplers.condition import Condition, check_start
 from herder.samplers.gibbs import gibbs_chains
 from herder.samplers.herded import herded_chains
 from herder.samplers.orders import Field
-from herder.samplers.run import Condition, check_start, stream_chain
+from herder.samplers.run import stream_chain
 
 __all__ = ["METHODS", "stream"]
 

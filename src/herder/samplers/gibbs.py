@@ -25,8 +25,9 @@ from scipy.special import expit
 from herder.models.graph import Adjacency, finite_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _gibbs_jit as _jit
+from herder.samplers.condition import Condition
 from herder.samplers.orders import Field
-from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
+from herder.samplers.run import MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["chain_seeds", "gibbs", "gibbs_chains", "neighbour_table"]
@@ -113,7 +114,7 @@ def gibbs_chains(
     seeds = chain_seeds(random_state, n_chains)
     degrees = np.diff(model.adjacency.indptr)
     width = int(degrees.max(initial=0))
-    small = width <= TABLE_WIDTH and model.n_sites << width <= TABLE_SIZE
+    small = width <= TABLE_WIDTH and model.n_sites << max(4, width) <= TABLE_SIZE
     if isinstance(model, PairwiseModel) and small and len(heats) == 1:
         table = _Table(model, path)
         return lambda k, start: _TableChain(table, start, seeds[k])
@@ -154,9 +155,11 @@ class _Table:
     def __init__(self, model: PairwiseModel, order: NDArray[np.intp]) -> None:
         bits = model.to_states((0, 1))
         near, weights = neighbour_table(bits.adjacency)
-        width = near.shape[1]
-        codes = np.arange(2**width)[:, None] >> np.arange(width) & 1
-        self.chances = expit(bits.biases[:, None] + weights @ codes.T)
+        codes = np.arange(2 ** near.shape[1])[:, None] >> np.arange(near.shape[1]) & 1
+        gains = np.zeros((len(near), len(codes)))
+        for column in range(near.shape[1]):  # not by BLAS: the same bits for any threads
+            gains += weights[:, column, None] * codes[:, column]
+        self.chances = expit(bits.biases[:, None] + gains)
         self.order, self.near = order, near[order]
         self.n_sites = model.n_sites
 
@@ -191,8 +194,11 @@ class _TableChain:
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         table = self.table
-        uniforms = self.rng.random((len(out), len(table.order)))
-        _jit.sweep_table(table.near, table.order, table.chances, uniforms, self.x, out)
+        size = max(1, NOISE // len(table.order))
+        for begin in range(0, len(out), size):
+            part = out[begin : begin + size]
+            uniforms = self.rng.random((len(part), len(table.order)))
+            _jit.sweep_table(table.near, table.order, table.chances, uniforms, self.x, part)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"x": self.x.copy()}

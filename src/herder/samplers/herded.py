@@ -7,16 +7,18 @@ takes the weights of the present neighbourhood and makes one step of herding,
           w_{i, c} \leftarrow w_{i, c} + p(x_i \mid c) - e_{x_i},
 
 algorithm 4.1 of the thesis; for binary sites, :math:`x_i = [w > 0]` and
-:math:`w \leftarrow w + p - x_i`. After n visits of a neighbourhood the conditional frequencies
-are right within 1/n. On complete graphs the joint distribution is then reached at rate 1/T
-(theorem 4.4), on empty graphs if the probabilities are rationally independent (theorem 4.1). On
-all other graphs nothing is promised: neighbourhoods are counted, joint states are not, and the
-error may stop at a floor that depends on the scan order (figure 4.6). See `diagnose`.
+:math:`w \leftarrow w + p - x_i`. After n visits of a neighbourhood the conditional frequencies of
+a binary site are right within 1/n, those of more states within 2/n. On complete graphs the joint
+distribution is then reached at rate 1/T (theorem 4.4), on empty graphs if the probabilities are
+rationally independent (theorem 4.1). On all other graphs nothing is promised: neighbourhoods are
+counted, joint states are not, and the error may stop at a floor that depends on the scan order
+(figure 4.6). See `diagnose`.
 
 Weights and probabilities are whole multiples of :math:`2^{-52}`, so that nothing is ever rounded
 once a probability is known, and ties do not depend on rounding: the lowest state wins. First
 weights are spread over the invariant interval by a hash of site and neighbourhood: p - u with u
-even in [0, 1), which is fixed, not random. They may all be in its middle too, p - 1/q, as in most
+even in [0, 1) for binary sites, and for others so that each state comes first with its
+probability; all that is fixed, not random. They may all be in its middle too, p - 1/q, as in most
 papers; but then the sites of a uniform grid move in step, and the error stays at 0.7 where spread
 weights converge, and a neighbourhood that comes up only once takes its most probable state, so
 that a model with many neighbours is maximised instead of sampled.
@@ -33,9 +35,10 @@ from herder._validation import one_of, positive_int
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
+from herder.samplers.condition import Condition
 from herder.samplers.gibbs import neighbour_table
 from herder.samplers.orders import Field
-from herder.samplers.run import Condition, MakeChain, RunOptions, check_options, run_chains
+from herder.samplers.run import MakeChain, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["herded_chains", "herded_gibbs"]
@@ -48,6 +51,9 @@ TABLE_SIZE = 2**22
 
 #: First slots of the table of contexts; a power of two.
 SLOTS = 2**12
+
+#: Streams of words: marks of states and names of sites have 1 and 3, first states odd ones above.
+FIRST = 5
 
 #: What is kept of a context.
 KEPT = ("first", "second", "weights", "chances")
@@ -79,8 +85,8 @@ def herded_gibbs(
     initial : {"spread", "centre"}
         First weights: spread over their interval, by a fixed hash, or all in its middle.
     max_contexts : int
-        Pairs of a site and its neighbourhood that are kept at most, about 32 bytes each for
-        binary sites. A run that meets more of them ends with an error.
+        Pairs of a site and its neighbourhood that a chain keeps at most; each takes up to 150
+        bytes for binary sites while the table grows. A run that meets more ends with an error.
     evidence : mapping, optional
         Sites, by number or name, to values that they are held at.
     **run
@@ -124,7 +130,8 @@ def herded_chains(
     small = width <= TABLE_WIDTH and model.n_sites << max(4, width) <= TABLE_SIZE
     if isinstance(model, PairwiseModel) and small:
         bits = model.to_states((0, 1))
-        return lambda k, start: TableHerd(bits, path, k, start, spread=spread)
+        tables = table_of_chances(bits)
+        return lambda k, start: TableHerd(bits, path, k, start, spread=spread, tables=tables)
     potts = as_potts(model)
     return lambda k, start: ContextHerd(potts, path, k, start, spread=spread, limit=limit)
 
@@ -144,8 +151,18 @@ def first_state(model: Field, number: int) -> NDArray[np.uint8]:
     """Give the state that chain ``number`` begins with: the lowest for the first."""
     if number == 0:
         return np.zeros(model.n_sites, dtype=np.uint8)
-    words = scattered_words(2 * number + 1, (model.n_sites,))
+    words = scattered_words(2 * number + FIRST, (model.n_sites,))
     return ((words >> np.uint64(32)) * np.uint64(model.n_states) >> np.uint64(32)).astype(np.uint8)
+
+
+def table_of_chances(model: PairwiseModel) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Give the neighbours of 0/1 sites, and P(1) for all their states in units of 2^-52."""
+    near, weights = neighbour_table(model.adjacency)
+    codes = np.arange(2 ** near.shape[1])[:, None] >> np.arange(near.shape[1]) & 1
+    chances = np.zeros((len(near), len(codes)))
+    for column in range(near.shape[1]):  # not by BLAS: the same bits for any number of threads
+        chances += weights[:, column, None] * codes[:, column]
+    return near, np.rint(expit(model.biases[:, None] + chances) * _jit.UNIT).astype(np.int64)
 
 
 class TableHerd:
@@ -159,11 +176,9 @@ class TableHerd:
         start: NDArray[np.uint8] | None,
         *,
         spread: bool,
+        tables: tuple[NDArray[np.intp], NDArray[np.int64]] | None = None,
     ) -> None:
-        near, weights = neighbour_table(model.adjacency)
-        width = near.shape[1]
-        codes = np.arange(2**width)[:, None] >> np.arange(width) & 1
-        chances = np.rint(expit(model.biases[:, None] + weights @ codes.T) * _jit.UNIT)
+        near, chances = table_of_chances(model) if tables is None else tables
         self.table = np.empty((*chances.shape, 2), dtype=np.int64)
         self.table[:, :, 1] = chances
         if spread:

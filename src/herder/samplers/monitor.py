@@ -8,8 +8,9 @@ they are full. From the means :math:`m_k` of K batches over all chains,
           \mathrm{ESS} = n \, \bar m (1 - \bar m) / \sigma^2,
 
 and R-hat compares the variance within the two halves of each chain with that between them
-[gelman1992]_. Both look at the indicator of each state of each site. Nothing depends on how a run
-was cut into calls.
+[gelman1992]_. Both look at the indicator of each state of each site. Where R-hat is above 1.1,
+as when each chain stays in its valley, the error is that of the means of the chains. Nothing
+depends on how a run was cut into calls, but for the rounding of functions.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +21,27 @@ from numpy.typing import NDArray
 
 from herder.samplers import _monitor_jit as _jit
 
-__all__ = ["N_BATCHES", "Functions", "Monitor", "batch_errors", "split_r_hat"]
+__all__ = [
+    "FEW_DRAWS",
+    "LARGEST_R_HAT",
+    "N_BATCHES",
+    "Functions",
+    "Monitor",
+    "batch_errors",
+    "split_r_hat",
+]
+
+#: Chains whose R-hat is above this do not agree yet.
+LARGEST_R_HAT = 1.01
+
+#: Chains whose R-hat is above this are in different places.
+APART = 1.1
+
+#: Fewer effective draws than this make a poor average.
+FEW_DRAWS = 100
+
+#: Batches of this many sweeps are counted in 64 bits from then on.
+LONG_BATCH = 2**30
 
 #: Batches that are kept at most; always even, so that they merge in pairs.
 N_BATCHES = 32
@@ -55,7 +76,7 @@ class Monitor:
         self.n_sweeps = 0
         self.length = 1
         shape = (N_BATCHES, n_sites, 1 if n_states == 2 else n_states)
-        self.batches = np.zeros(shape, np.int32)  # a batch of 2^31 sweeps would take weeks
+        self.batches = np.zeros(shape, np.int32)
         size = 0 if edges is None else len(edges)
         self.pairs = np.zeros((size, n_states, n_states), dtype=np.int64)
         self.sums: dict[str, NDArray[np.float64]] = {}
@@ -74,6 +95,8 @@ class Monitor:
                 self.batches[: N_BATCHES // 2] = self.batches[::2] + self.batches[1::2]
                 self.batches[N_BATCHES // 2 :] = 0
                 self.length *= 2
+                if self.length == LONG_BATCH:
+                    self.batches = self.batches.astype(np.int64)
                 continue
             stop = min(len(block), start + self.length - done)
             count(block[start:stop], self.batches[batch])
@@ -95,11 +118,10 @@ class Monitor:
         self.pairs[:, 0, 0] += len(block) - one - other + joint
 
     def _add_values(self, name: str, values: Any, n_rows: int) -> None:
-        try:
-            found = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            kind = type(values).__name__
-            raise TypeError(f"functions must give numbers, {name!r} gave {kind}") from None
+        given = np.asarray(values)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"functions must give numbers, {name!r} gave {given.dtype}")
+        found = given.astype(np.float64)
         if found.shape[:1] != (n_rows,):
             raise ValueError(
                 f"functions must give one value for each of {n_rows} states, {name!r} gave shape "
@@ -155,6 +177,10 @@ def batch_errors(
         unknown = np.full(mean.shape, np.nan)
         return unknown, unknown
     spread = length * means.var(axis=0, ddof=1)
+    if len(monitors) > 1:
+        chains = np.array([monitor.totals for monitor in monitors]) / monitors[0].n_sweeps
+        between = monitors[0].n_sweeps * chains.var(axis=0, ddof=1)
+        spread = np.where(split_r_hat(monitors) > APART, np.maximum(spread, between), spread)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(spread / n), n * mean * (1 - mean) / spread
 

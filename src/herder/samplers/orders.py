@@ -67,13 +67,8 @@ def _whole_order(model: Field, order: str | ArrayLike, held: NDArray[np.intp]) -
 
 def colour_sites(adjacency: Adjacency) -> NDArray[np.intp]:
     """Give each site the lowest colour that no neighbour before it has."""
-    n_sites = len(adjacency.indptr) - 1
-    colours = np.full(n_sites, -1, dtype=np.intp)
-    for site in range(n_sites):
-        near = adjacency.indices[adjacency.indptr[site] : adjacency.indptr[site + 1]]
-        taken = set(colours[near].tolist())
-        colour = 0
-        while colour in taken:
-            colour += 1
-        colours[site] = colour
+    from herder.samplers._orders_jit import fill_colours
+
+    colours = np.full(len(adjacency.indptr) - 1, -1, dtype=np.intp)
+    fill_colours(adjacency.indptr, adjacency.indices, colours)
     return colours

@@ -16,8 +16,10 @@ from herder.core.lanes import Progress, run_lanes
 from herder.models.graph import check_edges
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
+from herder.samplers.condition import Condition, check_start
 from herder.samplers.monitor import Functions, Monitor, batch_errors, split_r_hat
-from herder.samplers.orders import Field, check_model, scan_order
+from herder.samplers.notes import run_notes
+from herder.samplers.orders import Field
 from herder.samplers.sampling import ChainPosition, Sampling, SamplingPosition
 
 __all__ = [
@@ -83,6 +85,7 @@ class RunOptions(TypedDict, total=False):
         Pairs of sites whose joint states are counted.
     functions : callable or mapping of str to callable, optional
         Called with states (n, n_sites), each gives n values; their averages are in ``averages``.
+        Chains call them from several threads, with blocks of any length.
     resume : Sampling or SamplingPosition, optional
         Go on from an earlier run with the same model and options: n then m sweeps are n + m
         sweeps, bit for bit, and averages go over all of them; those of functions are the same
@@ -112,54 +115,6 @@ def check_options(function: str, run: Mapping[str, Any]) -> int:
     return positive_int(run.get("n_chains", 1), "n_chains")
 
 
-class Condition:
-    """A model with some sites held: chains see the free ones only.
-
-    Parameters
-    ----------
-    model : PairwiseModel or PottsModel
-        The whole model.
-    evidence : mapping or None
-        Held sites and their values.
-    """
-
-    def __init__(self, model: Field, evidence: Mapping[Any, Any] | None) -> None:
-        check_model(model)
-        self.model = model
-        self.held, self.free = np.empty(0, np.intp), np.arange(model.n_sites)
-        self.field: Field = model
-        if evidence is not None:
-            self.held, values = model.read_evidence(evidence)
-            self.field, self.free = model.given(evidence)
-            whole = np.full(model.n_sites, model.states[0])
-            whole[self.held] = values
-            self.template = model.codes(whole)[0]
-
-    def restrict(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give the free sites of whole states."""
-        return np.ascontiguousarray(codes[..., self.free])
-
-    def scan(self, order: str | ArrayLike) -> NDArray[np.intp]:
-        """Give the order of a sweep over the free sites, by their numbers among these."""
-        number = np.empty(self.model.n_sites, dtype=np.intp)
-        number[self.free] = np.arange(len(self.free))
-        return number[scan_order(self.model, order, self.held)]
-
-    def whole(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give whole states from those of the free sites."""
-        if not len(self.held):
-            return codes
-        states = np.tile(self.template, (len(codes), 1))
-        states[:, self.free] = codes
-        return states
-
-    def values(self, codes: NDArray[np.uint8]) -> NDArray[np.int8]:
-        """Give codes as states of the model."""
-        if isinstance(self.model, PairwiseModel) and self.model.states == (-1, 1):
-            return codes.astype(np.int8) * np.int8(2) - np.int8(1)
-        return codes.astype(np.int8)
-
-
 def run_chains(
     method: str,
     condition: Condition,
@@ -185,6 +140,8 @@ def run_chains(
     model = condition.model
     edges = _pairs_of(model, pairs)
     named = _check_functions(functions)
+    if start is not None and resume is not None:
+        raise ValueError("start must be left out with resume: the run goes on from where it stood")
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a callable or None, got {type(progress).__name__}")
     starts = check_start(condition, start, n_chains)
@@ -195,10 +152,7 @@ def run_chains(
         if burn_in:
             raise ValueError(f"burn_in must be 0 with resume, got {burn_in}")
         _go_on(resume, method, origin, chains, monitors)
-    kept = [
-        np.empty((_n_kept(monitor.n_sweeps, n_sweeps, every), model.n_sites), np.int8)
-        for monitor in monitors
-    ]
+    kept = _room(n_chains, _n_kept(monitors[0].n_sweeps, n_sweeps, every), model.n_sites)
     ends = [0] * n_chains
 
     def work(lane: int, unit: tuple[int, int]) -> None:
@@ -215,10 +169,11 @@ def run_chains(
         monitor = monitors[lane]
         states = condition.values(counted if named or every else counted[:0])
         before = monitor.n_sweeps
+        states.setflags(write=False)  # functions see them before they are kept
         monitor.add(counted, states)
         if every:
             picked = states[every - 1 - before % every :: every]
-            kept[lane][ends[lane] : ends[lane] + len(picked)] = picked
+            kept[lane, ends[lane] : ends[lane] + len(picked)] = picked
             ends[lane] += len(picked)
 
     size = max(1, min(4096, BLOCK // condition.field.n_sites))
@@ -226,7 +181,8 @@ def run_chains(
     stride = size * max(1, total // (size * UNITS))
     units = [(begin, min(begin + stride, total)) for begin in range(0, total, stride)]
     run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note=method)
-    return _summarise(method, condition, chains, monitors, np.concatenate(kept), origin)
+    samples = kept.reshape(-1, model.n_sites)
+    return _summarise(method, condition, chains, monitors, samples, origin)
 
 
 def stream_chain(condition: Condition, chain: Chain) -> Iterator[NDArray[np.int8]]:
@@ -236,6 +192,16 @@ def stream_chain(condition: Condition, chain: Chain) -> Iterator[NDArray[np.int8
         block = np.empty((size, condition.field.n_sites), dtype=np.uint8)
         chain.advance(block)
         yield from condition.values(condition.whole(block))
+
+
+def _room(n_chains: int, n_kept: int, n_sites: int) -> NDArray[np.int8]:
+    try:
+        return np.empty((n_chains, n_kept, n_sites), np.int8)
+    except MemoryError:
+        raise MemoryError(
+            f"{n_chains} x {n_kept} states of {n_sites} sites do not fit into memory: every=0 "
+            "keeps none of them, every=k each k-th"
+        ) from None
 
 
 def _n_kept(before: int, n_sweeps: int, every: int) -> int:
@@ -291,6 +257,8 @@ def _summarise(
         diagnostics={key: [fact[key] for fact in facts] for key in facts[0]},
         position=position,
         names=model.names,
+        held=condition.held,
+        notes=run_notes(method, condition.field, monitors, r_hat, ess),
     )
 
 
@@ -323,23 +291,10 @@ def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functi
     if not isinstance(functions, Mapping) or not all(callable(f) for f in functions.values()):
         kind = type(functions).__name__
         raise TypeError(f"functions must be a callable or a mapping of callables, got {kind}")
-    return {str(name): function for name, function in functions.items()}
-
-
-def check_start(
-    condition: Condition, start: ArrayLike | None, n_chains: int
-) -> list[NDArray[np.uint8] | None]:
-    """Give the free sites of first states, one for each chain."""
-    if start is None:
-        return [None] * n_chains
-    given = np.array(np.asarray(start), ndmin=1)
-    if given.shape[-1] == condition.model.n_sites and given.ndim <= 2:
-        given[..., condition.held] = condition.model.states[0]
-    codes = condition.model.codes(given, "start")
-    if np.ndim(start) == 2 and len(codes) != n_chains:
-        raise ValueError(f"start must have a row for each of {n_chains} chains, got {len(codes)}")
-    rows = condition.restrict(codes)
-    return [rows[k % len(rows)].copy() for k in range(n_chains)]
+    named = {str(name): function for name, function in functions.items()}
+    if len(named) < len(functions):
+        raise ValueError(f"functions must have different names, got {list(functions)}")
+    return named
 
 
 def _digest(method: str, condition: Condition, options: object) -> str:

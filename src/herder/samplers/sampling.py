@@ -88,9 +88,11 @@ class Sampling:
     marginals : ndarray of shape (n_sites,) or (n_sites, n_states)
         Share of all sweeps at the upper state; of a Potts model, at each state.
     errors : ndarray of the same shape
-        Standard errors of the marginals, by batch means.
+        Standard errors of the marginals, by batch means, or where R-hat is above 1.1 by the means
+        of the chains.
     r_hat : ndarray of shape (n_sites,)
-        Near 1 when all chains, and both halves of each, agree; NaN where a site never changed.
+        Near 1 when all chains, and both halves of each, agree; NaN where a site was always in one
+        state, infinite where chains are stuck in different ones. ``np.nanmax`` is the worst.
     ess : ndarray of shape (n_sites,)
         Independent draws that would give the same errors; more than sweeps where states avoid
         each other, as herded ones do.
@@ -110,6 +112,10 @@ class Sampling:
         Where the chains stand, for ``resume=``.
     names : tuple of str or None
         Names of the sites.
+    held : ndarray
+        Sites that were held by evidence.
+    notes : tuple of str
+        What speaks against trusting the averages; ``print(run.summary())`` shows all.
     """
 
     samples: NDArray[np.int8]
@@ -126,6 +132,11 @@ class Sampling:
     diagnostics: dict[str, Any]
     position: SamplingPosition = field(repr=False)
     names: tuple[str, ...] | None = None
+    held: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return True  # though no state may have been kept
 
     def __repr__(self) -> str:
         return (
@@ -138,6 +149,23 @@ class Sampling:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.samples, dtype=dtype, copy=copy)
+
+    def summary(self) -> str:
+        """Give the run in words: what was done, how far chains agree, what to mind."""
+        free = np.setdiff1d(np.arange(len(self.r_hat)), self.held)
+        r_hat, ess = self.r_hat[free], self.ess[free]
+        lines = [
+            f"{self.method}: {self.n_chains} chain(s) of {self.n_sweeps} sweeps, "
+            f"{len(self)} states kept"
+        ]
+        if not np.isnan(r_hat).all():
+            lines.append(
+                f"R-hat at most {np.nanmax(r_hat):.4g}, effective draws at least "
+                f"{np.nanmin(ess):,.0f}, standard errors at most {np.nanmax(self.errors):.2g}"
+            )
+        numbers = {name: value for name, value in self.averages.items() if np.ndim(value) == 0}
+        lines += [f"{name}: {value:.6g}" for name, value in numbers.items()]
+        return "\n".join([*lines, *(f"Mind: {note}" for note in self.notes)])
 
     @property
     def chains(self) -> NDArray[np.int8]:

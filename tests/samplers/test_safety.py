@@ -1,0 +1,159 @@
+"""What must not go wrong silently: written arrays, long runs, stuck chains, missed valleys."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from herder import (
+    PairwiseModel,
+    PottsModel,
+    gibbs,
+    herded_gibbs,
+    log_partition,
+    swendsen_wang,
+)
+from herder.samplers.annealing import AnnealingWarning
+from herder.samplers.diagnose import _pieces
+
+GRID = PairwiseModel.grid((3, 3), 0.3)
+COLD = PairwiseModel.grid((6, 6), 2.0)
+
+
+@pytest.mark.parametrize("model", [GRID, PottsModel.grid((3, 3)), PairwiseModel.random(5)])
+def test_arrays_of_a_model_cannot_be_written_to(model):
+    run = gibbs(model, 5, pairs="edges")
+    for array in (run.edges, model.edge_weights, *model.adjacency):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:1] = array[:1]
+
+
+@pytest.mark.parametrize("resumed", [2**35 - 32, 2**35 + 2**30])
+def test_counts_of_very_long_runs_do_not_wrap(resumed):
+    """A run of 2^35 sweeps cannot be waited for: its counters are set as it would have left them.
+
+    The site was at its upper state all the time, in batches of 2^30 or of 2^31 sweeps.
+    """
+    model = PairwiseModel([[0.0]], [50.0])
+    first = gibbs(model, 64, every=0, start=[1])
+    chain = first.position.chains[0]
+    length = 2**30 if resumed <= 2**35 else 2**31
+    batches = np.zeros_like(chain.counted["batches"], dtype=np.int64)
+    full, rest = divmod(resumed, length)
+    batches[:full], batches[full : full + 1] = length, rest
+    counted = {**chain.counted, "counts": np.array([resumed, length]), "batches": batches}
+    position = replace(first.position, chains=(replace(chain, counted=counted),))
+    both = gibbs(model, 128, every=0, resume=position)
+    assert both.n_sweeps == resumed + 128
+    assert both.marginals[0] == 1
+
+
+def test_batches_are_widened_in_time():
+    model = PairwiseModel([[0.0]], [50.0])
+    first = gibbs(model, 64, every=0, start=[1])
+    chain = first.position.chains[0]
+    batches = np.full_like(chain.counted["batches"], 2**29)
+    counted = {**chain.counted, "counts": np.array([2**34, 2**29]), "batches": batches}
+    position = replace(first.position, chains=(replace(chain, counted=counted),))
+    both = gibbs(model, 64, every=0, resume=position)
+    assert both.position.chains[0].counted["batches"].dtype == np.int64
+    assert both.marginals[0] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool, np.int8, np.float32])
+def test_a_start_may_be_of_any_type(dtype):
+    start = np.ones(9, dtype)
+    np.testing.assert_array_equal(
+        gibbs(GRID, 20, start=start, evidence={2: -1}).samples,
+        gibbs(GRID, 20, start=np.ones(9), evidence={2: -1}).samples,
+    )
+
+
+def test_functions_cannot_change_the_states():
+    def rude(rows):
+        rows[:] = 1
+        return rows[:, 0]
+
+    with pytest.raises(ValueError, match="read-only"):
+        gibbs(GRID, 20, functions=rude)
+
+
+def test_chains_that_are_stuck_apart_have_the_error_of_their_means():
+    run = gibbs(COLD, 1000, n_chains=8)
+    means = run.chains.mean(axis=1) / 2 + 0.5
+    assert np.nanmax(run.r_hat) > 2
+    np.testing.assert_allclose(run.errors, means.std(axis=0, ddof=1) / np.sqrt(8), rtol=0.05)
+    assert any("do not agree" in note for note in run.notes)
+
+
+def test_notes_say_what_speaks_against_a_run():
+    many: Any = {"n_chains": 4, "every": 0}
+    assert swendsen_wang(GRID, 4000, **many).notes == ()
+    alone = gibbs(GRID, 4000, every=0)
+    assert len(alone.notes) == 1
+    assert "n_chains=4" in alone.summary()
+    assert any("no guarantee" in note for note in herded_gibbs(GRID, 4000, **many).notes)
+    complete = PairwiseModel.random(4, coupling_sd=0.2)
+    assert herded_gibbs(complete, 4000, **many).notes == ()
+    held = gibbs(GRID, 4000, evidence={0: 1}, **many)
+    assert held.notes == ()
+    still = gibbs(PairwiseModel([[0.0]], [30.0]), 4000, **many)
+    assert any("in one state all the time" in note for note in still.notes)
+    assert bool(still)
+
+
+def test_a_summary_has_the_run_in_words():
+    run = gibbs(GRID, 3000, n_chains=2, functions={"sum": lambda rows: rows.sum(axis=1)})
+    lines = run.summary().splitlines()
+    assert lines[0] == "gibbs: 2 chain(s) of 3000 sweeps, 6000 states kept"
+    assert lines[1].startswith("R-hat at most 1.0")
+    assert lines[2].startswith("sum: ")
+
+
+def test_names_that_are_numbers_of_other_sites_are_refused():
+    model = PairwiseModel(np.zeros((3, 3)), [5.0, -5.0, 0.0], names=[2, 1, 0])
+    with pytest.raises(ValueError, match="evidence must say which site it means, got 2"):
+        gibbs(model, 10, evidence={2: 0})
+    assert gibbs(model, 10, evidence={"2": 0}).marginals[0] == 0
+    assert gibbs(model, 10, evidence={1: 1}).marginals[1] == 1  # site 1 is named 1
+    far = PairwiseModel(np.zeros((3, 3)), names=[10, 11, 12])
+    assert gibbs(far, 10, evidence={12: 1}).marginals[2] == 1
+
+
+def test_a_position_of_other_evidence_is_refused():
+    run = gibbs(GRID, 10, evidence={0: 1})
+    with pytest.raises(ValueError, match="resume must come from gibbs with the same model"):
+        gibbs(GRID, 10, evidence={0: -1}, resume=run)
+    with pytest.raises(ValueError, match="start must be left out with resume"):
+        gibbs(GRID, 10, evidence={0: 1}, resume=run, start=np.ones(9))
+
+
+def test_a_valley_that_annealing_misses_is_told():
+    """All sites at 1 outweigh all others by e^99, and no annealed chain gets there."""
+    n = 60
+    model = PairwiseModel(0.192 * (1 - np.eye(n)), np.full(n, -4.0))
+    with pytest.warns(AnnealingWarning, match="far more probable"):
+        found = log_partition(model, method="ais")
+    assert found.missed
+    assert not found.reliable
+    assert found.effective_chains > 50
+    assert found.value < -model.energy(np.ones(n))
+
+
+def test_pieces_of_a_model_do_not_overlap():
+    pieces = _pieces(PairwiseModel.grid((12, 12)), 5)
+    assert len(pieces) == 5
+    assert len(np.unique(np.concatenate(pieces))) == sum(len(piece) for piece in pieces)
+    chain = PairwiseModel.from_edges(30, [(i, i + 1) for i in range(12)], 0.5)
+    assert all(len(piece) >= 5 for piece in _pieces(chain, 5))
+
+
+def test_sums_of_hours_are_not_begun_unasked():
+    with pytest.raises(ValueError, match=r"method must be 'transfer' for a sum that takes"):
+        PairwiseModel.grid((20, 1000)).exact()
+
+
+def test_states_that_do_not_fit_into_memory_are_refused_with_a_remedy():
+    with pytest.raises(MemoryError, match="every=0"):
+        gibbs(PairwiseModel.grid((100, 100)), 10**13)
