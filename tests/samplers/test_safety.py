@@ -24,7 +24,8 @@ COLD = PairwiseModel.grid((6, 6), 2.0)
 @pytest.mark.parametrize("model", [GRID, PottsModel.grid((3, 3)), PairwiseModel.random(5)])
 def test_arrays_of_a_model_cannot_be_written_to(model):
     run = gibbs(model, 5, pairs="edges")
-    for array in (run.edges, model.edge_weights, *model.adjacency):
+    arrays: list[Any] = [run.edges, model.edge_weights, *model.adjacency]
+    for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[:1] = array[:1]
 
