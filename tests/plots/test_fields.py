@@ -43,6 +43,22 @@ def test_couplings_are_the_matrix():
     figure.canvas.draw()
 
 
+def test_a_few_strong_couplings_leave_the_others_their_colours():
+    n = 30
+    couplings = np.triu(np.random.default_rng(3).normal(size=(n, n)), 1)
+    couplings[0, 1:4] = 50.0
+    figure = plot_couplings(PairwiseModel(couplings + couplings.T))
+    sizes = sorted(abs(w) for w in couplings.ravel() if w)
+    low, high = figure.axes[0].images[0].get_clim()
+    assert -low == high
+    # at most one in a hundred lies beyond the scale, and the 50s do
+    assert sum(size > high for size in sizes) <= len(sizes) / 100
+    assert high in sizes
+    assert high < 5
+    assert "beyond the scale: up to 50" in figure.axes[1].get_ylabel()
+    assert plot_couplings(MODEL).axes[1].get_ylabel() == "coupling"
+
+
 def test_truth_goes_above_the_diagonal():
     truth = PairwiseModel(3 * COUPLINGS)
     figure = plot_couplings(MODEL, truth=truth)
@@ -197,7 +213,8 @@ def test_convergence_draws_both_slopes():
 
 def run(marginals: Any, n_sites: int) -> Any:
     errors = np.full(np.shape(marginals), 0.01)
-    return SimpleNamespace(marginals=marginals, errors=errors, r_hat=np.linspace(1, 1.1, n_sites))
+    r_hat = np.linspace(1, 1.1, n_sites)
+    return SimpleNamespace(marginals=marginals, errors=errors, r_hat=r_hat, names=None)
 
 
 def bars(ax: Any) -> list[np.ndarray]:
@@ -214,6 +231,54 @@ def test_sampling_against_sites():
     assert np.allclose(segments[:, :, 0], [[0, 0], [1, 1], [2, 2]])
     assert np.allclose(segments[:, :, 1], [[0.18, 0.22], [0.48, 0.52], [0.88, 0.92]])
     assert np.allclose(right.lines[0].get_ydata(), [1.0, 1.05, 1.1])
+
+
+def test_sites_have_whole_numbers_or_names():
+    figure = plot_sampling(run([0.2, 0.5, 0.9], 3))
+    figure.canvas.draw()
+    for ax in figure.axes:
+        assert ax.get_xlabel() == "site"
+        assert all(place == round(place) for place in ax.get_xticks())
+    named = run([0.2, 0.5, 0.9], 3)
+    named.names = ("rain", "wind", "cold")
+    for ax in plot_sampling(named).axes:
+        assert [label.get_text() for label in ax.get_xticklabels()] == ["rain", "wind", "cold"]
+
+
+def test_many_sites_of_a_grid_are_maps():
+    rng = np.random.default_rng(1)
+    many = run(rng.random(600), 600)
+    many.r_hat[7] = np.nan
+    figure = plot_sampling(many, shape=(20, 30))
+    left, right = (ax.images[0] for ax in figure.axes[:2])
+    assert np.array_equal(np.asarray(left.get_array()), many.marginals.reshape(20, 30))
+    assert left.get_clim() == (0.0, 1.0)
+    drawn: Any = right.get_array()
+    assert drawn.mask.sum() == 1
+    assert drawn.mask[0, 7]
+    assert drawn[19, 29] == 1.1
+    figure.canvas.draw()
+    potts = rng.dirichlet(np.ones(4), size=600)
+    image = plot_sampling(run(potts, 600), shape=(20, 30)).axes[0].images[0]
+    assert np.array_equal(np.asarray(image.get_array()).ravel(), [max(row) for row in potts])
+    assert image.get_clim() == (0.25, 1.0)
+    assert not plot_sampling(run([0.2, 0.5, 0.9, 0.1], 4), shape=(2, 2)).axes[0].images
+    with pytest.raises(ValueError, match=r"shape must have 600 cells, one a site, got \(20, 20\)"):
+        plot_sampling(many, shape=(20, 20))
+
+
+def test_many_sites_of_other_graphs_are_in_order_of_size():
+    many = run(np.random.default_rng(2).random(600), 600)
+    many.r_hat = many.r_hat[::-1]
+    left, right = plot_sampling(many).axes
+    for ax, values in ((left, many.marginals), (right, many.r_hat)):
+        assert np.asarray(ax.lines[0].get_ydata()).tolist() == sorted(values)
+        assert ax.get_xlabel() == "sites, the smallest first"
+    (band,) = left.collections
+    corners = np.asarray(band.get_paths()[0].vertices)
+    assert corners[:, 1].min() == pytest.approx(many.marginals.min() - 0.02)
+    exact: Any = SimpleNamespace(marginals=many.marginals)
+    assert len(bars(plot_sampling(many, exact=exact).axes[0])) == 1
 
 
 def test_sampling_against_the_exact_marginals():

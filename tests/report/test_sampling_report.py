@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from herder import PairwiseModel, PottsModel, gibbs
+from herder import PairwiseModel, PottsModel, gibbs, herded_gibbs
 from herder.report import SamplingReport, sampling_page
 
 MODEL = PairwiseModel.grid((3, 3), 0.4, 0.1)
@@ -82,4 +82,17 @@ def test_models_without_couplings_and_with_more_states():
     assert "P(3)" in html
     assert "3 couplings from" in html
     assert html.count("<img ") == 2
-    assert "swaps" in html
+    assert "share that was taken, between neighbouring temperatures" in html
+
+
+def test_many_sites_and_many_weights():
+    """A grid of 30 x 20 has 28 x 18 sites of 4 neighbours, 92 of 3 and 4 of 2, of two states."""
+    grid = PairwiseModel.grid((30, 20), 0.3)
+    names = [f"x{i}" for i in range(600)]
+    run = herded_gibbs(grid, 30)
+    report = SamplingReport("grid", grid, run, 30, names, shape=(30, 20))
+    html = sampling_page(report).html()
+    assert "and R-hat, of 600 sites: a map of the grid." in html
+    assert f">{28 * 18 * 2**4 + 92 * 2**3 + 4 * 2**2:,}<" in html
+    assert "that herded Gibbs keeps" in html
+    assert "of 600 sites: in order of size." in sampling_page(replace(report, shape=None)).html()

@@ -1,7 +1,8 @@
 r"""Pictures of random fields: couplings, states, energies, marginals.
 
 A matrix of couplings is drawn in colours that are white at zero and of equal strength at
-:math:`\pm \max |W|`, so that no sign looks stronger than the other.
+:math:`\pm r`, so that no sign looks stronger than the other; r is the 99th percentile of
+:math:`|W|`, so that a few strong couplings do not make all others pale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from herder._validation import check_fitted, positive_int
 from herder.models.exact import Exact
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
+from herder.plots._sites import draw_map, draw_sorted, name_sites
 from herder.plots._style import GREY, INK, SERIES, STATES, line_style, new_figure
 from herder.samplers.sampling import Sampling
 
@@ -36,8 +38,12 @@ MAX_CELLS = 600
 #: More points than this are drawn as one image inside the picture, to keep it small.
 MAX_VECTOR_POINTS = 1500
 
-#: Names of more sites are too small to be read.
-MAX_NAMES = 40
+#: More sites than this are drawn as a map of their grid, or in order of size: one by one they
+#: would be a smear.
+MAX_SITES = 500
+
+#: Share of couplings that the scale of colours reaches.
+REACHED = 0.99
 
 #: Bins of a histogram of energies, and points of a trace, at most.
 N_BINS, MAX_TRACE = 40, 2000
@@ -71,7 +77,9 @@ def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> "Figure"
         _check_alike(field, other)
     upper = field if other is None else other
     weights = np.concatenate([field.edge_weights, upper.edge_weights])
-    reach = float(np.abs(weights).max(initial=0.0)) or 1.0
+    sizes = np.abs(weights) if len(weights) else np.ones(1)
+    reach = float(np.quantile(sizes, REACHED, method="higher"))  # of up to 100, the largest
+    largest = float(sizes.max())
     if ax is None:
         figure, ax = new_figure(width=5.2, height=4.4)
     else:
@@ -89,11 +97,14 @@ def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> "Figure"
         ax.set_xlim(-0.5, field.n_sites - 0.5)
         ax.set_ylim(field.n_sites - 0.5, -0.5)
     ax.grid(visible=False)
-    _name_sites(ax, field.names)
+    for axis in (ax.xaxis, ax.yaxis):
+        name_sites(axis, field.names)
     if other is not None:
         ax.set_title("above the diagonal: truth; below: model", fontsize=10, color=INK)
-    bar = figure.colorbar(drawn, ax=ax, shrink=0.85)
-    bar.set_label("coupling", fontsize=9)
+    is_cut = largest > reach
+    bar = figure.colorbar(drawn, ax=ax, shrink=0.85, extend="both" if is_cut else "neither")
+    beyond = f"\nthe strongest are beyond the scale: up to {largest:.3g}" if is_cut else ""
+    bar.set_label(f"coupling{beyond}", fontsize=9)
     bar.ax.tick_params(labelsize=8)
     return figure
 
@@ -186,7 +197,9 @@ def plot_energies(
     return figure
 
 
-def plot_sampling(sampling: Sampling, *, exact: Exact | None = None) -> "Figure":
+def plot_sampling(
+    sampling: Sampling, *, exact: Exact | None = None, shape: Sequence[int] | None = None
+) -> "Figure":
     """Draw the marginals of a run with their errors, and whether its chains agree.
 
     Parameters
@@ -195,16 +208,22 @@ def plot_sampling(sampling: Sampling, *, exact: Exact | None = None) -> "Figure"
         Of `herder.gibbs`, `herder.herded_gibbs` or `herder.swendsen_wang`.
     exact : Exact, optional
         Of the same model: then the marginals are drawn against the exact ones.
+    shape : sequence of two int, optional
+        Rows and columns of a grid.
 
     Returns
     -------
     Figure
         On the left the marginals with two standard errors, of every site, or of every state of
-        every site; on the right R-hat by site.
+        every site; on the right R-hat by site. More than 500 sites are drawn as maps of their
+        grid, of Potts models the likeliest state, or from the smallest number to the largest.
     """
     reached = _by_site(sampling.marginals)
     spread = 2 * _by_site(sampling.errors)
     sites = np.arange(len(reached))
+    grid = None if shape is None else _shape_of(tuple(shape))
+    if grid is not None and grid[0] * grid[1] != len(sites):
+        raise ValueError(f"shape must have {len(sites)} cells, one a site, got {shape!r}")
     if exact is None:
         places = np.broadcast_to(sites[:, None], reached.shape)
     else:
@@ -214,30 +233,37 @@ def plot_sampling(sampling: Sampling, *, exact: Exact | None = None) -> "Figure"
                 f"exact must have marginals of shape {np.shape(sampling.marginals)}, got "
                 f"{np.shape(exact.marginals)}"
             )
-    many = reached.size > MAX_VECTOR_POINTS
     figure, (left, right) = new_figure(2, width=4.6, height=3.7)
+    r_hat = np.asarray(sampling.r_hat, dtype=np.float64)
+    if len(sites) > MAX_SITES and grid is not None and exact is None:
+        n_columns = reached.shape[1]
+        label, low = ("P(upper state)", 0.0) if n_columns == 1 else ("P(likeliest)", 1 / n_columns)
+        draw_map(left, reached.max(axis=1), grid, (low, 1.0), label)
+        top = float(r_hat[np.isfinite(r_hat)].max(initial=R_HAT))
+        draw_map(right, r_hat, grid, (1.0, top), "R-hat")
+        return figure
     if exact is not None:
         left.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1)
+    many = reached.size > MAX_VECTOR_POINTS
     for k in range(reached.shape[1]):
-        left.errorbar(
-            places[:, k],
-            reached[:, k],
-            spread[:, k],
-            fmt="o",
-            markersize=3,
-            elinewidth=0.8,
-            color=SERIES[k % len(SERIES)],
-            rasterized=many,
-            label=f"state {k}",
-        )
-    left.set_xlabel("site" if exact is None else "exact marginal")
+        style: dict[str, Any] = {"color": SERIES[k % len(SERIES)], "label": f"state {k}"}
+        if len(sites) > MAX_SITES and exact is None:
+            draw_sorted(left, reached[:, k], spread[:, k], style)
+            continue
+        dots = {"fmt": "o", "markersize": 3, "elinewidth": 0.8, "rasterized": many}
+        left.errorbar(places[:, k], reached[:, k], spread[:, k], **dots, **style)
     left.set_ylabel("marginal, two standard errors")
     if reached.shape[1] > 1:
         left.legend(frameon=False, fontsize=9)
-    style: dict[str, Any] = {"color": SERIES[0], "markersize": 3, "rasterized": many}
-    right.plot(sites, np.asarray(sampling.r_hat, dtype=float), "o", **style)
+    if len(sites) > MAX_SITES:
+        draw_sorted(right, r_hat, None, {"color": SERIES[0]})
+    else:
+        right.plot(sites, r_hat, "o", color=SERIES[0], markersize=3)
+        for ax in (right,) if exact is not None else (left, right):
+            name_sites(ax.xaxis, sampling.names)
+    if exact is not None:
+        left.set_xlabel("exact marginal")
     right.axhline(R_HAT, color=GREY, linestyle="--", linewidth=1.2, label=f"{R_HAT:g}")
-    right.set_xlabel("site")
     right.set_ylabel("R-hat")
     right.legend(frameon=False, fontsize=9)
     return figure
@@ -279,17 +305,6 @@ def _palette(n_values: int, colours: Sequence[str] | None) -> dict[str, Any]:
     elif len(colours) != n_values:
         raise ValueError(f"colours must be {n_values}, one for each value, got {len(colours)}")
     return {"cmap": ListedColormap(list(colours)), "vmin": -0.5, "vmax": len(colours) - 0.5}
-
-
-def _name_sites(ax: Any, names: tuple[str, ...] | None) -> None:
-    """Write names along both axes if they are few enough to be read."""
-    if names is None or len(names) > MAX_NAMES:
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_label_text("site")
-            axis.get_major_locator().set_params(integer=True)
-        return
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    ax.set_yticks(range(len(names)), names, fontsize=7)
 
 
 def _shape_of(shape: Any) -> tuple[int, int]:

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from herder.models.exact import Exact
 from herder.models.pairwise import PairwiseModel
-from herder.plots.fields import plot_couplings, plot_energies, plot_sampling, plot_state
+from herder.plots.fields import (
+    MAX_SITES,
+    plot_couplings,
+    plot_energies,
+    plot_sampling,
+    plot_state,
+)
 from herder.report.page import Block, Facts, Page, Picture, Table, Text
 from herder.samplers.orders import Field
 from herder.samplers.sampling import Sampling
@@ -17,6 +23,16 @@ __all__ = ["SamplingReport", "sampling_page"]
 
 #: Rows of the table of sites.
 N_SITES = 15
+
+#: What samplers tell of themselves, in words; of each the mean over the chains.
+DIAGNOSTICS = {
+    "swaps": ("exchanges", "share that was taken, between neighbouring temperatures"),
+    "n_weights": (
+        "weights",
+        "that herded Gibbs keeps: one for each site and state of its neighbours",
+    ),
+    "cluster_size": ("sites in a cluster", "on average"),
+}
 
 #: Models of more edges get no picture of couplings, which would be an even grey.
 MAX_EDGES = 200_000
@@ -122,9 +138,15 @@ def _trust(report: SamplingReport) -> list[Block]:
         rows.append(("sites held", f"{len(report.evidence)}", ", ".join(held) + more))
     rows += _numbers(run)
     for name, values in run.diagnostics.items():
-        shown = ", ".join(f"{value:.4g}" for value in np.atleast_1d(np.mean(values, axis=0)))
-        rows.append((name.replace("_", " "), shown, "mean over the chains"))
+        shown = ", ".join(map(_plain, np.atleast_1d(np.mean(values, axis=0)).tolist()))
+        what, meaning = DIAGNOSTICS.get(name, (name.replace("_", " "), "mean over the chains"))
+        rows.append((what, shown, meaning))
     return [*blocks, Facts(rows)]
+
+
+def _plain(value: float) -> str:
+    """Write a number without powers of ten."""
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _numbers(run: Sampling) -> list[tuple[str, str, str]]:
@@ -151,6 +173,10 @@ def _sites(report: SamplingReport) -> list[Block]:
         "its upper state" if isinstance(report.model, PairwiseModel) else "each of its states"
     )
     text = f"{what}, with two standard errors, and R-hat by site."
+    shape = report.shape if len(report.shape or ()) == 2 else None
+    if len(report.names) > MAX_SITES and exact is None:
+        drawn = "a map of the grid" if shape else "in order of size"
+        text = f"{what}, and R-hat, of {len(report.names):,} sites: {drawn}."
     if exact is not None:
         gap = float(np.abs(run.marginals - exact.marginals).max())
         text += (
@@ -160,8 +186,8 @@ def _sites(report: SamplingReport) -> list[Block]:
     return [
         Text(text),
         Picture(
-            plot_sampling(run, exact=exact),
-            "Marginals of the sites with error bars, and R-hat of the sites.",
+            plot_sampling(run, exact=exact, shape=shape),
+            "Marginals of the sites with their errors, and R-hat of the sites.",
         ),
         _worst(report),
     ]
