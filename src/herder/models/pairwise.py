@@ -17,8 +17,7 @@ upper state with probability :math:`\sigma(\Delta (b_i + \sum_j W_{ij} x_j))`, w
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,14 +25,12 @@ from scipy.special import expit
 
 from herder._validation import positive_int, positive_number
 from herder.core.blas import one_blas_thread
+from herder.models.coupled import Coupled
 from herder.models.graph import (
-    Adjacency,
     Couplings,
-    adjacency_of,
     check_couplings,
     check_names,
     couplings_of_edges,
-    edges_of,
     finite_array,
     graph_edges,
     grid_edges,
@@ -45,9 +42,6 @@ from herder.models.graph import (
     spread_field,
 )
 
-if TYPE_CHECKING:
-    from herder.models.exact import Exact
-
 __all__ = ["PairwiseModel"]
 
 #: Both alphabets of a binary site, lower state first.
@@ -55,7 +49,7 @@ ALPHABETS = ((0, 1), (-1, 1))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class PairwiseModel:
+class PairwiseModel(Coupled):
     """Binary sites with pairwise couplings; the mathematics is at the top of the module.
 
     Parameters
@@ -127,34 +121,6 @@ class PairwiseModel:
         """Number of states of one site: two."""
         return 2
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the couplings are kept as CSR."""
-        return not isinstance(self.couplings, np.ndarray)
-
-    @property
-    def edges(self) -> NDArray[np.intp]:
-        """Pairs (i, j) with i < j that are coupled, of shape (n_edges, 2), in row order."""
-        return self._listed[0]
-
-    @property
-    def edge_weights(self) -> NDArray[np.float64]:
-        """Couplings of the ``edges``."""
-        return self._listed[1]
-
-    @cached_property
-    def adjacency(self) -> Adjacency:
-        """Neighbours of all sites, and the couplings to them, as CSR."""
-        return adjacency_of(self.couplings)
-
-    @cached_property
-    def _log_partition(self) -> float:
-        return self.exact().log_partition
-
-    @cached_property
-    def _listed(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        return edges_of(self.couplings)
-
     def energy(self, x: ArrayLike) -> Any:
         """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
         rows, alone = self._rows(x)
@@ -165,10 +131,6 @@ class PairwiseModel:
         found += self.offset
         return float(found[0]) if alone else found
 
-    def log_prob(self, x: ArrayLike) -> Any:
-        """Give the logarithm of the probability of states, from the exact partition function."""
-        return -self.energy(x) - self._log_partition
-
     def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
         """Give, for each site, the probability of its upper state given all other sites."""
         rows, alone = self._rows(x)
@@ -176,19 +138,6 @@ class PairwiseModel:
         for part in row_blocks(*rows.shape):
             found[part] = expit(self._gap * (self._drive(self._values(rows[part])) + self.biases))
         return found[0] if alone else found
-
-    def exact(self, *, method: str = "auto") -> "Exact":
-        """Give the partition function and all marginals, exactly.
-
-        Parameters
-        ----------
-        method : {"auto", "enumerate", "transfer"}
-            Over all states, up to 2^25 of them; or site by site, for chains, rings and narrow
-            grids of any length.
-        """
-        from herder.models.exact import exact_field
-
-        return exact_field(self, method)
 
     def to_states(self, states: Sequence[int]) -> "PairwiseModel":
         """Give the same distribution, and the same energies, on the other alphabet."""

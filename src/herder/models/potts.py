@@ -10,8 +10,7 @@ constant.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,14 +18,12 @@ from scipy.special import softmax
 
 from herder._validation import positive_int, positive_number
 from herder.core.blas import one_blas_thread
+from herder.models.coupled import Coupled
 from herder.models.graph import (
-    Adjacency,
     Couplings,
-    adjacency_of,
     check_couplings,
     check_names,
     couplings_of_edges,
-    edges_of,
     finite_array,
     graph_edges,
     grid_edges,
@@ -38,9 +35,6 @@ from herder.models.graph import (
     spread_field,
 )
 
-if TYPE_CHECKING:
-    from herder.models.exact import Exact
-
 __all__ = ["PottsModel"]
 
 #: States are kept as int8.
@@ -48,7 +42,7 @@ MAX_STATES = 127
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class PottsModel:
+class PottsModel(Coupled):
     """Sites with states 0 to q - 1; the mathematics is at the top of the module.
 
     Parameters
@@ -119,34 +113,6 @@ class PottsModel:
         """The states of a site."""
         return tuple(range(self.n_states))
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the couplings are kept as CSR."""
-        return not isinstance(self.couplings, np.ndarray)
-
-    @property
-    def edges(self) -> NDArray[np.intp]:
-        """Pairs (i, j) with i < j that are coupled, of shape (n_edges, 2), in row order."""
-        return self._listed[0]
-
-    @property
-    def edge_weights(self) -> NDArray[np.float64]:
-        """Couplings of the ``edges``."""
-        return self._listed[1]
-
-    @cached_property
-    def adjacency(self) -> Adjacency:
-        """Neighbours of all sites, and the couplings to them, as CSR."""
-        return adjacency_of(self.couplings)
-
-    @cached_property
-    def _log_partition(self) -> float:
-        return self.exact().log_partition
-
-    @cached_property
-    def _listed(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        return edges_of(self.couplings)
-
     def energy(self, x: ArrayLike) -> Any:
         """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
         rows = self.codes(x)
@@ -159,10 +125,6 @@ class PottsModel:
             found[part] -= (block[:, i] == block[:, j]) @ self.edge_weights
         return float(found[0]) if np.ndim(x) == 1 else found
 
-    def log_prob(self, x: ArrayLike) -> Any:
-        """Give the logarithm of the probability of states, from the exact partition function."""
-        return -self.energy(x) - self._log_partition
-
     def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
         """Give, for each site, the probabilities of its states given all other sites."""
         rows = self.codes(x)
@@ -174,19 +136,6 @@ class PottsModel:
                     found[part, :, state] = (couplings @ (rows[part] == state).T.astype(float)).T
             found[part] = softmax(found[part] + self.fields, axis=-1)
         return found[0] if np.ndim(x) == 1 else found
-
-    def exact(self, *, method: str = "auto") -> "Exact":
-        """Give the partition function and all marginals, exactly.
-
-        Parameters
-        ----------
-        method : {"auto", "enumerate", "transfer"}
-            Over all states, up to 2^25 of them; or site by site, for chains, rings and narrow
-            grids of any length.
-        """
-        from herder.models.exact import exact_field
-
-        return exact_field(self, method)
 
     def at_temperature(self, temperature: float) -> "PottsModel":
         """Give the model with all energies divided by ``temperature``."""

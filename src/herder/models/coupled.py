@@ -1,0 +1,70 @@
+"""What all models with pairwise couplings have in common."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from herder.models.graph import Adjacency, Couplings, adjacency_of, edges_of
+
+if TYPE_CHECKING:
+    from herder.models.exact import Exact
+
+__all__ = ["Coupled"]
+
+
+class Coupled:
+    """A model with couplings and energies: its graph, and what follows from all its states."""
+
+    couplings: Couplings
+
+    def energy(self, x: ArrayLike) -> Any:
+        """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
+        raise NotImplementedError
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the couplings are kept as CSR."""
+        return not isinstance(self.couplings, np.ndarray)
+
+    @property
+    def edges(self) -> NDArray[np.intp]:
+        """Pairs (i, j) with i < j that are coupled, of shape (n_edges, 2), in row order."""
+        return self._listed[0]
+
+    @property
+    def edge_weights(self) -> NDArray[np.float64]:
+        """Couplings of the ``edges``."""
+        return self._listed[1]
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Neighbours of all sites, and the couplings to them, as CSR."""
+        return adjacency_of(self.couplings)
+
+    def exact(self, *, method: str = "auto") -> "Exact":
+        """Give the partition function and all marginals, exactly.
+
+        Parameters
+        ----------
+        method : {"auto", "enumerate", "transfer"}
+            Over all states, up to 2^25 of them; or site by site, for chains, rings and narrow
+            grids of any length.
+        """
+        from herder.models.exact import exact_field
+
+        model: Any = self
+        return exact_field(model, method)
+
+    def log_prob(self, x: ArrayLike) -> Any:
+        """Give the logarithm of the probability of states, from the exact partition function."""
+        return -self.energy(x) - self._log_partition
+
+    @cached_property
+    def _listed(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        return edges_of(self.couplings)
+
+    @cached_property
+    def _log_partition(self) -> float:
+        return self.exact().log_partition
