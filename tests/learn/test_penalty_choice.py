@@ -4,9 +4,10 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from herder.learn import BoltzmannMachine
 from herder.learn.methods import find_runaway
-from herder.learn.penalty_choice import PenaltyChoice
+from herder.learn.penalty_choice import PenaltyChoice, choose_alpha
+from herder.learn.pseudo import fit_pl
 from herder.learn.rows import merge_rows
-from tests.learn.plain import draw, objective, random_machine
+from tests.learn.plain import all_states, draw, objective, random_machine
 
 ROWS = draw(*random_machine(6, 0), 200, 0)
 
@@ -25,7 +26,7 @@ def test_scores_are_those_of_rows_held_back(method, penalty):
             expected = -objective(part.couplings_, part.biases_, ROWS[test], weights, 0.0)
             # fits of folds stop at a gradient of 1e-4
             assert machine.cv_scores_[i, k] == pytest.approx(expected, abs=1e-4)
-    best = int(np.argmax(machine.cv_scores_.mean(axis=1)))
+    best = int(np.argmax(machine.cv_scores_.mean(axis=1)))  # four folds of 50 rows
     assert machine.alpha_ == machine.alphas_[best]
     whole = BoltzmannMachine(method, penalty=penalty, alpha=machine.alpha_).fit(ROWS)
     np.testing.assert_array_equal(machine.couplings_, whole.couplings_)
@@ -47,12 +48,14 @@ def test_held_back_rows_of_independent_columns():
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 def test_few_noisy_rows_get_a_strong_penalty(penalty):
-    noise = np.random.default_rng(0).integers(0, 2, (60, 8))
+    noise = np.random.default_rng(3).integers(0, 2, (60, 8))
     chosen = BoltzmannMachine(penalty=penalty, alpha="cv").fit(noise)
     assert chosen.alpha_ == chosen.alphas_[0]
-    assert "no likelier than with independent columns" in str(chosen.diagnostics_) or (
-        "give alphas beyond" in str(chosen.diagnostics_)
-    )
+    report = chosen.diagnostics_
+    # the weakest penalty loses more than a nat, the strongest leaves next to no couplings
+    assert chosen.cv_scores_[-1].mean() < report.held_out_independent - 1.0
+    assert report.held_out == pytest.approx(report.held_out_independent, abs=0.1)
+    assert "no likelier than with independent columns" in str(report)
     many = draw(*random_machine(8, 1), 20_000, 1)
     assert BoltzmannMachine(penalty=penalty, alpha="cv", cv=2).fit(many).alpha_ < chosen.alpha_
 
@@ -61,12 +64,13 @@ def test_few_noisy_rows_get_a_strong_penalty(penalty):
 def test_the_choice_is_made_in_the_rows_own_states(penalty):
     bits = BoltzmannMachine(penalty=penalty, alpha="cv", cv=3).fit(ROWS)
     signs = BoltzmannMachine(penalty=penalty, alpha="cv", cv=3).fit(2 * ROWS.astype(int) - 1)
-    if penalty == "l1":  # shares of the weight at which nothing is left: the same machines
-        np.testing.assert_allclose(signs.alphas_, 4 * bits.alphas_)
-        np.testing.assert_allclose(signs.cv_scores_, bits.cv_scores_, atol=1e-6)
-    else:
-        np.testing.assert_array_equal(signs.alphas_, bits.alphas_)
-        assert (signs.cv_scores_ != bits.cv_scores_).any()
+    # couplings of -1/+1 states are a quarter of those of 0/1 states: the same machines are tried
+    np.testing.assert_allclose(signs.alphas_, {"l1": 4, "l2": 16}[penalty] * bits.alphas_)
+    np.testing.assert_allclose(signs.cv_scores_, bits.cv_scores_, atol=1e-6)
+    x = all_states(6)
+    np.testing.assert_allclose(
+        np.diff(signs.model_.energy(2 * x - 1)), np.diff(bits.model_.energy(x)), atol=1e-3
+    )
 
 
 def test_folds_are_drawn_by_the_seed():
@@ -115,8 +119,56 @@ def test_weights_count_in_folds():
 
 def test_ties_go_to_the_stronger_penalty():
     scores = np.array([[1.0, 3.0], [2.0, 2.0], [0.0, 0.0]])
-    choice = PenaltyChoice(np.array([3.0, 2.0, 1.0]), scores, np.zeros(2))
-    assert (choice.alpha, choice.is_at_edge) == (3.0, True)
+    choice = PenaltyChoice(np.array([3.0, 2.0, 1.0]), scores, np.zeros(2), np.ones(2))
+    assert choice.alpha == 3.0
+
+
+def test_folds_count_by_their_weight():
+    scores = np.array([[0.0, -1.0], [-2.0, -0.5]])
+    alphas, independent = np.array([2.0, 1.0]), np.array([-4.0, 0.0])
+    even = PenaltyChoice(alphas, scores, independent, np.array([1.0, 1.0]))
+    assert (even.alpha, even.held_out, even.held_out_independent) == (2.0, -0.5, -2.0)
+    later = PenaltyChoice(alphas, scores, independent, np.array([1.0, 9.0]))
+    assert later.alpha == 1.0
+    assert later.held_out == pytest.approx(-0.65)
+    assert later.held_out_independent == pytest.approx(-0.4)
+    weight = np.where(np.arange(200) < 50, 1.0, 5.0)
+    codes, folds = ROWS.astype(np.uint8), KFold(4)
+
+    def fit(sample, *, alpha, start, tol):
+        return fit_pl(sample, alpha=alpha, start=start, tol=tol)
+
+    choice = choose_alpha(codes, weight, fit, alphas=[0.1, 0.01], cv=folds)
+    np.testing.assert_array_equal(choice.weights, [50.0, 250.0, 250.0, 250.0])
+
+
+def test_folds_may_be_listed():
+    options = {"alpha": "cv", "alphas": [1e-1, 1e-3]}
+    listed = [(train.tolist(), test) for train, test in KFold(3).split(ROWS)]
+    by_list = BoltzmannMachine(cv=listed, **options).fit(ROWS)
+    by_splitter = BoltzmannMachine(cv=KFold(3), **options).fit(ROWS)
+    np.testing.assert_array_equal(by_list.cv_scores_, by_splitter.cv_scores_)
+    once = BoltzmannMachine(cv=listed[:1], **options).fit(ROWS)
+    np.testing.assert_array_equal(once.cv_scores_, by_list.cv_scores_[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("cv", "error", "message"),
+    [
+        ([], ValueError, "cv must be at least one pair"),
+        ([3], TypeError, "row numbers, got int as fold 0$"),
+        ([([0, 1], [2]), ([0], [1], [2])], TypeError, "got tuple as fold 1$"),
+        ([([0, 1], [200])], ValueError, "cv must name rows from 0 to 199, got 200 to 200"),
+        ([([0, -1], [2])], ValueError, "got -1 to 0 in fold 0"),
+        ([([0.5, 1.0], [2])], TypeError, "got 1 axes of float64 in fold 0"),
+        ([(list(range(199)), [])], ValueError, "rows of some weight on both sides"),
+        ("three", TypeError, "cv must be a positive integer, got .three."),
+    ],
+)
+def test_bad_folds_are_named_in_a_few_words(cv, error, message):
+    with pytest.raises(error, match=message) as caught:
+        BoltzmannMachine(alpha="cv", cv=cv).fit(ROWS)
+    assert len(str(caught.value)) < 120
 
 
 @pytest.mark.parametrize(

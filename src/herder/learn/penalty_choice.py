@@ -2,7 +2,8 @@
 
 For each fold the machine is fitted without it, from the strongest penalty to the weakest, each
 fit starting from the one before; the score is the log pseudo-likelihood of the fold, a row on
-average. The best mean over folds wins, and the stronger penalty in a tie.
+average. The best mean over all rows held back wins, so that folds count by their weight; in a tie
+it is the stronger penalty.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,11 +24,12 @@ __all__ = ["PenaltyChoice", "choose_alpha", "default_alphas"]
 #: than from one fold to another.
 FOLD_TOL = 1e-4
 
-#: Squares: two to each power of ten.
-SQUARES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+#: Squares of 0/1 couplings: two to each power of ten. The first all but removes them, as rows
+#: without any order want it.
+SQUARES = (1.0, 3e-1, 1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 
 #: Absolute values: shares of the least weight at which all couplings are zero.
-ABSOLUTES = (0.3, 0.1, 0.06, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001)
+ABSOLUTES = (1.0, 0.6, 0.3, 0.1, 0.06, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,32 +44,48 @@ class PenaltyChoice:
         Log pseudo-likelihood of a held-back row, on average.
     independent : ndarray of shape (n_folds,)
         The same for independent columns.
+    weights : ndarray of shape (n_folds,)
+        Rows held back, or the sum of their weights.
     """
 
     alphas: NDArray[np.float64]
     scores: NDArray[np.float64]
     independent: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Score of each weight, a row held back on average."""
+        return self.scores @ self.weights / self.weights.sum()
 
     @property
     def best(self) -> int:
         """Position of the best mean score."""
-        return int(np.argmax(self.scores.mean(axis=1)))
+        return int(np.argmax(self.means))
+
+    @property
+    def held_out(self) -> float:
+        """The best mean score."""
+        return float(self.means[self.best])
+
+    @property
+    def held_out_independent(self) -> float:
+        """The mean score of independent columns."""
+        return float(self.independent @ self.weights / self.weights.sum())
 
     @property
     def alpha(self) -> float:
         """The weight with the best mean score."""
         return float(self.alphas[self.best])
 
-    @property
-    def is_at_edge(self) -> bool:
-        """Whether the best weight is the first or the last, so that a better one may be beyond."""
-        return self.best in (0, len(self.alphas) - 1) and len(self.alphas) > 1
-
 
 def default_alphas(sample: Sample, penalty: str, scale: float) -> NDArray[np.float64]:
-    """Give the weights to try; ``scale`` turns them into those of 0/1 couplings."""
+    """Give the weights to try; ``scale`` turns them into those of 0/1 couplings.
+
+    The same machines are tried for 0/1 and for -1/+1 rows.
+    """
     if penalty == "l2":
-        return np.array(SQUARES)
+        return np.array(SQUARES) / scale
     covariance = sample.pairs - np.outer(sample.means, sample.means)
     np.fill_diagonal(covariance, 0.0)
     largest = float(np.abs(covariance).max(initial=0.0)) or 1.0
@@ -95,15 +113,16 @@ def choose_alpha(
         ``fit(sample, alpha=, start=, tol=)`` fits rows without constant columns.
     alphas : sequence of float
         The weights to try.
-    cv : int or splitter
-        Number of folds, of rows in random order, or an object of scikit-learn with ``split``, as
-        for rows that follow each other in time.
+    cv : int, splitter or sequence of (train, test)
+        Number of folds, of rows in random order; an object of scikit-learn with ``split``, as
+        for rows that follow each other in time; or the numbers of the rows to fit and of those
+        held back, one pair a fold.
     random_state : int, Generator or None
         Draws the folds.
     """
     counts = row_weights(sample_weight, len(codes))
     ordered = np.sort(np.asarray(alphas, float))[::-1]
-    scores, independent = [], []
+    scores, independent, weights = [], [], []
     for train, test in _folds(codes, cv, random_state):
         if not counts[train].any() or not counts[test].any():
             raise ValueError("cv must leave rows of some weight on both sides, got a fold without")
@@ -124,7 +143,8 @@ def choose_alpha(
             values = log_pseudo_likelihood(found.couplings, found.biases, outer.rows)
             column.append(float(outer.weights @ values) + rest)
         scores.append(column)
-    return PenaltyChoice(ordered, np.array(scores).T, np.array(independent))
+        weights.append(held.total)
+    return PenaltyChoice(ordered, np.array(scores).T, np.array(independent), np.array(weights))
 
 
 def _folds(
@@ -132,11 +152,47 @@ def _folds(
 ) -> Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     if _is_splitter(cv):
         return cv.split(codes)
-    n_folds, n_rows = positive_int(cv, "cv"), len(codes)
+    n_rows = len(codes)
+    if isinstance(cv, list | tuple):
+        return _pairs(cv, n_rows)
+    n_folds = positive_int(cv, "cv")
     if not 2 <= n_folds <= n_rows:
         raise ValueError(f"cv must be from 2 to the number of rows, {n_rows}, got {cv!r}")
     parts = np.array_split(np.random.default_rng(random_state).permutation(n_rows), n_folds)
     return [(np.setdiff1d(np.arange(n_rows), part), np.sort(part)) for part in parts]
+
+
+def _pairs(cv: Sequence[Any], n_rows: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Give folds that are listed, after a look at them."""
+    if not cv:
+        raise ValueError(
+            "cv must be at least one pair of rows to fit and rows held back, got none"
+        )
+    found = []
+    for k, fold in enumerate(cv):
+        if not isinstance(fold, list | tuple) or len(fold) != 2:
+            kind = type(fold).__name__
+            raise TypeError(
+                f"cv must be pairs (train, test) of row numbers, got {kind} as fold {k}"
+            )
+        found.append((_places(fold[0], n_rows, k), _places(fold[1], n_rows, k)))
+    return found
+
+
+def _places(rows: Any, n_rows: int, fold: int) -> NDArray[np.intp]:
+    """Give numbers of rows."""
+    places = np.asarray(rows)
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        raise TypeError(
+            f"cv must be pairs (train, test) of row numbers, got {places.ndim} axes of "
+            f"{places.dtype} in fold {fold}"
+        )
+    if places.size and not 0 <= places.min() <= places.max() < n_rows:
+        raise ValueError(
+            f"cv must name rows from 0 to {n_rows - 1}, got {places.min()} to {places.max()} in "
+            f"fold {fold}"
+        )
+    return places.astype(np.intp)
 
 
 def _is_splitter(cv: Any) -> bool:
