@@ -203,13 +203,27 @@ def test_swendsen_wang_runs(tmp_path):
 
 def test_chains_that_do_not_agree_are_told(tmp_path):
     lines = done("ising:12x12", "-n", 40, "--chains", 4, "-o", tmp_path / "a.npy")
-    (line,) = [line for line in lines if line.startswith("R-hat is above 1.01 at")]
-    assert line.endswith("take --burn-in and a larger -n, or --method swendsen-wang")
+    assert sum("above 1.01 at" in line and "chains do not agree" in line for line in lines) == 1
+    helps = "options that may help: --burn-in, a larger -n, --method swendsen-wang"
+    assert lines[-1] == helps
     W = -5 * (np.ones((6, 6)) - np.eye(6))
     save(PairwiseModel(W, states=(-1, 1)), tmp_path / "m.safetensors")
     lines = done(tmp_path / "m.safetensors", "-n", 40, "--chains", 4, "-o", tmp_path / "a.npy")
-    (line,) = [line for line in lines if line.startswith("R-hat is above 1.01 at")]
-    assert line.endswith("or --tempering 1,1.5,2.2,3.3")
+    assert lines[-1].endswith("a larger -n, --tempering 1,1.5,2.2,3.3")
+
+
+def test_one_chain_and_several(small, tmp_path):
+    words = (small, "-n", 20_000, "-o", tmp_path / "a.npy")
+    lines = done(*words)
+    assert sum("one chain cannot show" in line for line in lines) == 1
+    assert lines[-1] == "options that may help: --chains 4"
+    # four chains of a small model agree: nothing is left to say
+    lines = done(*words, "--chains", 4)
+    assert [line.partition(" ")[0] for line in lines] == [
+        f"{tmp_path / 'a.npy'}:",
+        "gibbs:",
+        "R-hat",
+    ]
 
 
 def test_few_draws_are_told(small, tmp_path):
@@ -220,7 +234,11 @@ def test_few_draws_are_told(small, tmp_path):
 def test_sites_that_never_change_are_told(tmp_path):
     save(PairwiseModel(np.zeros((2, 2)), [50.0, 0.0]), tmp_path / "m.safetensors")
     lines = done(tmp_path / "m.safetensors", "-n", 3000, "-o", tmp_path / "a.npy")
-    assert any(line.startswith("1 site was in one state all the time") for line in lines)
+    assert sum("in one state all the time" in line for line in lines) == 1
+    held = done(
+        tmp_path / "m.safetensors", "-n", 3000, "--evidence", "0=1", "-o", tmp_path / "a.npy"
+    )
+    assert not any("in one state all the time" in line for line in held)
 
 
 def test_quiet_and_threads(small, tmp_path):

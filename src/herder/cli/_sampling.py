@@ -17,18 +17,13 @@ from herder.cli._batch import counted
 from herder.cli._border import heed_signals
 from herder.cli._field import GivenField, read_evidence, read_field
 from herder.core.lanes import count_threads
+from herder.samplers.monitor import FEW_DRAWS, LARGEST_R_HAT
 from herder.samplers.sampling import Sampling
 
 __all__ = ["Job", "run_job"]
 
 #: Cells that are written between two looks at the keyboard.
 CHUNK_CELLS = 2**20
-
-#: Chains whose R-hat is above this do not agree yet.
-R_HAT = 1.01
-
-#: Effective draws below which an error is hardly known itself.
-FEW = 100
 
 #: Seconds of a run whose cost is said before.
 LONG_SECONDS = 10.0
@@ -90,7 +85,7 @@ def run_job(job: Job, progress: Progress) -> list[str]:
         raise ValueError("evidence must leave a site free, got all sites")
     _require_room(job, given)
     found = _run(job, given, evidence, progress)
-    notes = _notes(job, given, found, len(evidence))
+    notes = _notes(job, given, found)
     page = None if job.report is None else _page(job, given, evidence, found, notes)
     _write(job, given, found, page, progress)
     return [] if job.quiet else [*_summary(job, given, found), *notes, *_files(job, given)]
@@ -250,49 +245,25 @@ def _summary(job: Job, given: GivenField, found: Sampling) -> list[str]:
     return lines
 
 
-def _notes(job: Job, given: GivenField, found: Sampling, n_held: int) -> list[str]:
-    """Say what speaks against trusting the run."""
-    notes = [*given.notes]
-    if job.method == "herded-gibbs" and not _is_proven(given):
-        notes.append(
-            "herded Gibbs has no guarantee on this graph: a small error may stay, however long "
-            "it runs; compare with --method gibbs"
-        )
-    apart = found.r_hat > R_HAT
-    if apart.any():
-        remedy = "a larger -n" if job.burn_in else "--burn-in and a larger -n"
-        who = "chains" if job.chains > 1 else "both halves of the chain"
-        notes.append(
-            f"R-hat is above {R_HAT:g} at {counted(int(apart.sum()), 'site')}: {who} do not "
-            f"agree yet; take {remedy}{_other_way(job, given)}"
-        )
-    elif (found.ess < FEW).any():
-        few = counted(int((found.ess < FEW).sum()), "site")
-        notes.append(f"fewer than {FEW} effective draws at {few}: take a larger -n")
-    still = int(np.isnan(found.r_hat).sum()) - n_held
-    if still > 0:
-        verb = "was" if still == 1 else "were"
-        notes.append(
-            f"{counted(still, 'site')} {verb} in one state all the time: that state is very "
-            "probable, or the chains are stuck"
-        )
-    return notes
+def _notes(job: Job, given: GivenField, found: Sampling) -> list[str]:
+    """Say what speaks against trusting the run, and which options may help."""
+    notes = [*given.notes, *found.notes]
+    options = _options(job, given, found)
+    return [*notes, f"options that may help: {', '.join(options)}"] if options else notes
 
 
-def _is_proven(given: GivenField) -> bool:
-    """Whether herded Gibbs is known to converge: no couplings, or all of them."""
-    n_edges, n = len(given.model.edges), given.model.n_sites
-    return n_edges in (0, n * (n - 1) // 2)
-
-
-def _other_way(job: Job, given: GivenField) -> str:
-    """Name a sampler that may mix better."""
-    if job.method == "swendsen-wang" or job.tempering is not None:
-        return ""
-    weights = given.model.edge_weights
-    if len(weights) and (weights > 0).mean() > 0.9:
-        return ", or --method swendsen-wang"
-    return ", or --tempering 1,1.5,2.2,3.3"
+def _options(job: Job, given: GivenField, found: Sampling) -> list[str]:
+    options = ["--chains 4"] if job.chains == 1 and job.n >= 4 else []
+    apart = bool((found.r_hat > LARGEST_R_HAT).any())
+    if apart and not job.burn_in:
+        options.append("--burn-in")
+    if apart or (found.ess < FEW_DRAWS).any():
+        options.append("a larger -n")
+    if apart and job.method != "swendsen-wang" and job.tempering is None:
+        weights = given.model.edge_weights
+        mostly = bool(len(weights)) and (weights > 0).mean() > 0.9
+        options.append("--method swendsen-wang" if mostly else "--tempering 1,1.5,2.2,3.3")
+    return options
 
 
 def _files(job: Job, given: GivenField) -> list[str]:
