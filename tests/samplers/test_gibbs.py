@@ -1,5 +1,7 @@
 """Gibbs sampling retraces its slow twin, draw for draw."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,6 +16,8 @@ from tests.samplers.plain import (
     log_weight,
     small_models,
 )
+
+gibbs_module = import_module("herder.samplers.gibbs")
 
 MODELS = small_models() | {
     "many neighbours, sparse": draw_pairwise(
@@ -139,6 +143,17 @@ def test_gains_do_not_drift():
     noise, _ = noise_of(0, (2500, 10), model)
     wanted = textbook_gibbs(model, start, [range(10)] * 2500, noise)
     np.testing.assert_array_equal(gibbs(model, 2500, start=start).samples, wanted)
+
+
+def test_gains_are_summed_anew_after_many_sweeps(monkeypatch):
+    seen = []
+    whole = gibbs_module._Gains.at
+    monkeypatch.setattr(
+        gibbs_module._Gains, "at", lambda gains, x: seen.append(len(x)) or whole(gains, x)
+    )
+    model = draw_pairwise(10, [(i, j) for j in range(10) for i in range(j)], 6)
+    gibbs(model, 3 * gibbs_module.REFRESH)
+    assert len(seen) == 1 + 3  # at the start, and at sweeps 0, 1024 and 2048
 
 
 def test_a_start_for_each_chain():

@@ -153,6 +153,20 @@ def _exchange(
 
 
 @jit
+def _fill_energies(
+    biases: NDArray[np.float64],
+    x: NDArray[np.uint8],  # (n_heats, n_sites)
+    f: NDArray[np.float64],  # (n_heats, n_sites)
+    energies: NDArray[np.float64],  # (n_heats,), filled in place
+) -> None:
+    """Sum the energies of replicas of binary sites; their log odds hold each coupling twice."""
+    for r in range(energies.shape[0]):
+        energies[r] = 0.0
+        for i in range(x.shape[1]):
+            energies[r] -= x[r, i] * (f[r, i] + biases[i]) / 2
+
+
+@jit
 def run_sparse(
     near: Neighbours,
     biases: NDArray[np.float64],
@@ -173,10 +187,7 @@ def run_sparse(
         for r in range(heats.shape[0]):
             _sweep_sparse(near, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
         if heats.shape[0] > 1:
-            for r in range(heats.shape[0]):
-                energies[r] = 0.0
-                for i in range(x.shape[1]):
-                    energies[r] -= x[r, i] * (f[r, i] + biases[i]) / 2
+            _fill_energies(biases, x, f, energies)
             _exchange(t + s, heats, energies, uniforms[s], who, swaps)
         out[s] = x[who[0]]
 
@@ -202,10 +213,7 @@ def run_dense(
         for r in range(heats.shape[0]):
             _sweep_dense(couplings, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
         if heats.shape[0] > 1:
-            for r in range(heats.shape[0]):
-                energies[r] = 0.0
-                for i in range(x.shape[1]):
-                    energies[r] -= x[r, i] * (f[r, i] + biases[i]) / 2
+            _fill_energies(biases, x, f, energies)
             _exchange(t + s, heats, energies, uniforms[s], who, swaps)
         out[s] = x[who[0]]
 
