@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from herder.learn.check import NEGLIGIBLE, check_fit
+from herder.learn import BoltzmannMachine, FitReport
+from herder.learn.check import check_fit
 from herder.learn.likelihood import fit_ml
+from herder.learn.verdict import FEWEST_ROWS, NEGLIGIBLE
 from herder.models.exact import exact_samples
 from herder.models.pairwise import PairwiseModel
 from tests.learn.brute import all_states, draw_rows, probabilities, random_field
@@ -190,7 +192,7 @@ def test_the_summary_is_readable():
 
 def test_one_column_has_no_pairs():
     found = check_fit(
-        PairwiseModel([[0.0]], [0.0]), np.array([[0], [1]], np.uint8), np.full(2, 0.5), 10
+        PairwiseModel([[0.0]], [0.0]), np.array([[0], [1]], np.uint8), np.full(2, 0.5), 40
     )
     assert found.trust
     assert len(found.pairs.z) == 0
@@ -202,3 +204,188 @@ def test_bad_n_samples_is_named():
         check_fit(
             PairwiseModel([[0.0]]), np.array([[0], [1]], np.uint8), np.full(2, 0.5), 2, n_samples=0
         )
+
+
+def report_of(n, n_rows, **options):
+    """A report on a fit of n columns that vary."""
+    given = {"method": "pl", "penalty": "l2", "alpha": 1e-3, "converged": True} | options
+    return FitReport(
+        n_rows=n_rows,
+        n_distinct=n_rows,
+        n_parameters=n * (n + 1) // 2,
+        n_couplings=n * (n - 1) // 2,
+        n_iter=5,
+        gradient_norm=1e-7,
+        **given,
+    )
+
+
+def test_noise_is_not_trusted():
+    rng = np.random.default_rng(0)
+    rows, others = rng.integers(0, 2, (2, 200, 40))
+    machine = BoltzmannMachine().fit(rows)
+    found = machine.check(rows)
+    assert not found.trust
+    assert "820 parameters from 200 rows" in found.verdict
+    assert "alpha='cv'), or hold rows back and give them to check with held_out=True" in (
+        found.verdict
+    )
+    found = machine.check(others, held_out=True)
+    assert not found.trust
+    assert "held-back rows lose" in found.verdict
+    assert "raise alpha tenfold (alpha=0.01)" in found.verdict
+    assert "held-back row: -" in str(found)
+
+
+@pytest.mark.parametrize("n_rows", [2, 5, 20])
+def test_few_rows_of_few_columns_are_not_trusted(n_rows):
+    rows = np.random.default_rng(1).integers(0, 2, (n_rows, 6))
+    rows[:2] = [[0] * 6, [1] * 6]
+    found = BoltzmannMachine().fit(rows).check(rows)
+    assert not found.trust
+    assert f"21 parameters from {n_rows} rows" in found.verdict
+
+
+def test_a_handful_of_rows_gets_no_verdict():
+    rows = np.random.default_rng(2).integers(0, 2, (2000, 6))
+    machine = BoltzmannMachine().fit(rows)
+    found = machine.check(rows[:1])
+    assert not found.trust
+    assert found.verdict == "No verdict: 1 row is too few to tell. Give check at least 30."
+    assert not machine.check(rows[: FEWEST_ROWS - 1]).trust
+    assert machine.check(rows[:FEWEST_ROWS]).verdict.startswith("Trust it: ")
+
+
+def test_averages_of_few_rows_are_trusted_and_single_couplings_are_not():
+    couplings, biases = random_field(6, 1)
+    model = PairwiseModel(couplings, biases)
+    rows, weights = draw_rows(couplings, biases, 209, 2)
+    found = check_fit(model, rows, weights, 209)
+    assert found.trust
+    assert found.verdict.startswith("Trust it for averages: means")
+    assert "10 rows for each parameter, single couplings are uncertain" in found.verdict
+    assert check_fit(model, rows, weights, 210).verdict.startswith("Trust it: ")
+    assert check_fit(model, rows, weights, 20.5).verdict.startswith("Do not trust it: it has 21")
+    # what counts is the rows of the fit, where they are known
+    few, many = report_of(6, 15), report_of(6, 210)
+    assert not check_fit(model, rows, weights, 209, report=few).trust
+    assert check_fit(model, rows, weights, 50, report=many).verdict.startswith("Trust it: ")
+
+
+def test_held_back_rows_speak_for_a_field_of_many_parameters():
+    couplings, biases = random_field(6, 1)
+    model = PairwiseModel(couplings, biases)
+    rows, weights = draw_rows(couplings, biases, 400, 2)
+    found = check_fit(model, rows, weights, 400, report=report_of(6, 15), held_out=True)
+    assert found.trust
+    assert found.gain > 0
+    better = report_of(6, 15, held_out=-3.0, held_out_independent=-3.5)
+    found = check_fit(model, rows, weights, 400, report=better)
+    assert found.trust
+    assert "With 0.71 rows for each parameter" in found.verdict
+    worse = report_of(6, 15, held_out=-3.5, held_out_independent=-3.0)
+    found = check_fit(model, rows, weights, 400, report=worse)
+    assert "held-back rows are no likelier than with independent columns" in found.verdict
+    assert "'cv'" not in found.verdict
+    other = check_fit(model, rows, weights, 400, report=report_of(6, 15, method="pcd"))
+    assert "raise alpha, or hold rows back" in other.verdict
+
+
+@pytest.mark.parametrize("states", [(0, 1), (-1, 1)])
+def test_the_gain_is_that_of_the_definition(states):
+    couplings, biases = random_field(5, 3)
+    rows, weights = draw_rows(couplings, biases, 300, 4)
+    model = PairwiseModel(couplings, biases)
+    found = check_fit(model.to_states(states), rows, weights, 300, held_out=True)
+    x, p = probabilities(couplings, biases)
+    shares = (300 * (p @ x) + 0.5) / 301
+    gains = []
+    for row in rows.astype(float):
+        total = 0.0
+        for i in range(5):
+            chance = 1 / (1 + np.exp(-(couplings[i] @ row + biases[i])))
+            total += np.log(chance if row[i] else 1 - chance)
+            total -= np.log(shares[i] if row[i] else 1 - shares[i])
+        gains.append(total)
+    mean = np.average(gains, weights=weights)
+    assert found.gain == pytest.approx(mean)
+    variance = np.average((np.array(gains) - mean) ** 2, weights=weights)
+    assert found.gain_error == pytest.approx(np.sqrt(variance / 300))
+    assert np.isnan(check_fit(model, rows, weights, 300).gain)
+
+
+def lively(n):
+    """A field of n sites that are nearly all zero or, mostly, nearly all one."""
+    return PairwiseModel(np.full((n, n), 8 / n) - np.diag(np.full(n, 8 / n)), np.full(n, -3.5))
+
+
+def quiet_rows(n):
+    return weigh(np.random.default_rng(3).random((1000, n)) < 0.05)
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "advice"),
+    [
+        (10, {}, "raise alpha tenfold (alpha=0.01), or try method='ml' or 'pcd'."),
+        (10, {"method": "ml"}, "raise alpha tenfold (alpha=0.01), or try method='pcd'."),
+        (10, {"penalty": "none"}, "give a penalty, such as alpha=0.001, or try method='ml' or"),
+        (30, {}, "raise alpha tenfold (alpha=0.01), or try method='pcd'."),
+        (30, {"method": "pcd", "alpha": 0.1}, "raise alpha tenfold (alpha=1)."),
+    ],
+)
+def test_states_that_the_rows_do_not_have_ask_for_a_larger_penalty(n, options, advice):
+    found = check_fit(lively(n), *quiet_rows(n), 1000, report=report_of(n, 1000, **options))
+    assert not found.trust
+    assert "of its time at numbers of ones that the rows seldom have: " in found.verdict
+    assert advice in found.verdict
+    assert "ower alpha" not in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "advice"),
+    [
+        (6, {}, "Lower alpha somewhat (alpha=0.0003), or try method='ml' or 'pcd'."),
+        (
+            6,
+            {"method": "ml", "alpha": 90.0},
+            "Lower alpha somewhat (alpha=30), or try method='pcd'",
+        ),
+        (6, {"method": "pcd"}, "Raise n_epochs, lower alpha somewhat (alpha=0.0003), or try meth"),
+        (6, {"converged": False}, "Raise max_iter until the fit converges, lower alpha"),
+        (6, {"penalty": "none"}, "Give a penalty, or try method='ml' or 'pcd'."),
+        (26, {}, "Lower alpha somewhat (alpha=0.0003), or try method='pcd'."),
+    ],
+)
+def test_lost_covariance_asks_for_a_smaller_penalty(n, options, advice):
+    rng = np.random.default_rng(5)
+    rows, weights = weigh(rng.random((1000, n)) < np.where(rng.random((1000, 1)) < 0.5, 0.3, 0.7))
+    ones = weights @ rows
+    model = PairwiseModel(np.zeros((n, n)), np.log(ones / (1 - ones)))
+    found = check_fit(model, rows, weights, 1000, report=report_of(n, 1000, **options))
+    assert found.means.agrees
+    assert "are off by up to" in found.verdict
+    assert advice in found.verdict
+    assert ("Its covariances are too small" in found.verdict) == ("penalty" not in options)
+    assert "aise alpha" not in found.verdict
+
+
+def test_valleys_in_other_shares_are_told():
+    # both valleys are those of the rows, but one is much too wide
+    couplings, biases = np.full((8, 8), 1.2) - 1.2 * np.eye(8), np.full(8, -4.2)
+    rows, weights = draw_rows(couplings, biases, 2000, 6)
+    found = check_fit(
+        PairwiseModel(couplings, biases + 0.3), rows, weights, 2000, report=report_of(8, 2000)
+    )
+    assert found.means.largest > 20
+    assert (
+        "Its states come in other shares than those of the rows. Try method='ml' or 'pcd', or "
+        "raise alpha tenfold (alpha=0.01)." in found.verdict
+    )
+
+
+def test_small_differences_leave_the_penalty_open():
+    couplings, biases = random_field(4, 8)
+    rows, weights = draw_rows(couplings, biases, 5000, 9)
+    found = check_fit(PairwiseModel(couplings, biases + 0.3), rows, weights, 5000)
+    assert not found.trust
+    assert found.verdict.endswith("Try other values of alpha, or try method='ml' or 'pcd'.")

@@ -313,6 +313,7 @@ class BoltzmannMachine(BaseEstimator):
         self,
         X: object,
         *,
+        held_out: bool = False,
         n_samples: int = 10_000,
         random_state: int | np.random.Generator | None = 0,
     ) -> "FitCheck":
@@ -322,6 +323,9 @@ class BoltzmannMachine(BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n)
             Rows that the machine should resemble: those of `fit`, or better, others.
+        held_out : bool, default False
+            Whether they are others. Fewer rows than parameters are matched whatever they are, so
+            that only others can then speak for the machine.
         n_samples : int
             Rows to sample.
         random_state : int, Generator or None
@@ -335,8 +339,10 @@ class BoltzmannMachine(BaseEstimator):
             self.model_,
             sample.rows,
             sample.weights,
-            int(sample.total),
+            sample.total,
             n_samples=n_samples,
+            report=self.diagnostics_,
+            held_out=held_out,
             random_state=random_state,
         )
 

@@ -16,7 +16,11 @@ probability 1 %. Rows that the field was fitted to agree with it better than oth
 
 With very many rows every difference shows. So each also has a size that does not depend on how
 many there are: a mean relative to the standard deviation of its column, a pair as a correlation,
-the number of ones as a total variation. What is small enough is good enough.
+the number of ones as a total variation. What is small enough is good enough. What to make of it
+all is in `herder.learn.verdict`.
+
+Rows that were held back also have a score: how much likelier they are, by the pseudo-likelihood,
+than with independent columns that have the means of the field.
 """
 
 from dataclasses import dataclass
@@ -27,7 +31,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from herder._validation import positive_int
+from herder.learn.fit import FitReport
 from herder.learn.likelihood import field_moments, row_moments
+from herder.learn.pseudo import log_pseudo_likelihood
+from herder.learn.verdict import NEGLIGIBLE, judge
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["Comparison", "FitCheck", "check_fit"]
@@ -37,10 +44,6 @@ EXACT_SITES = 20
 
 #: Chances that the largest difference of a perfect field is called too large.
 ALARM = 0.01
-
-#: Differences of this size do not matter: two hundredths of a standard deviation, of a
-#: correlation, of all rows.
-NEGLIGIBLE = 0.02
 
 #: Chains, sweeps before the first sample, sweeps from one sample of a chain to the next, and
 #: batches of each chain for the Monte Carlo errors.
@@ -116,6 +119,13 @@ class FitCheck:
         The worst of all columns; near 1 when the chains agree, NaN when there are none.
     names : tuple of str
         Names of the columns.
+    report : FitReport or None
+        How the field was fitted, if that is known; else it counts as fitted to these rows.
+    held_out : bool
+        Whether the rows are others than those of the fit.
+    gain, gain_error : float
+        Log pseudo-likelihood of a held-back row less that of independent columns, on average, and
+        its standard error; NaN when the rows were not held back.
     """
 
     n_rows: float
@@ -125,6 +135,23 @@ class FitCheck:
     counts: Comparison
     r_hat: float
     names: tuple[str, ...]
+    report: FitReport | None = None
+    held_out: bool = False
+    gain: float = float("nan")
+    gain_error: float = float("nan")
+
+    @property
+    def n_learnt(self) -> float:
+        """Rows that the field was fitted to, as far as is known."""
+        return self.n_rows if self.report is None else self.report.n_rows
+
+    @property
+    def n_parameters(self) -> int:
+        """Couplings and biases of the columns that vary."""
+        if self.report is not None:
+            return self.report.n_parameters
+        n = int(np.count_nonzero((self.means.rows > 0) & (self.means.rows < 1)))
+        return n * (n + 1) // 2
 
     @property
     def mixed(self) -> bool:
@@ -133,40 +160,13 @@ class FitCheck:
 
     @property
     def trust(self) -> bool:
-        """Whether nothing speaks against the field."""
-        parts = self.means, self.pairs, self.counts
-        return self.mixed and all(part.good_enough for part in parts)
+        """Whether there is reason to trust the field, and nothing speaks against it."""
+        return judge(self).trust
 
     @property
     def verdict(self) -> str:
-        """What to make of it, and what to do, in a sentence or two."""
-        if not self.mixed:
-            return (
-                f"Do not trust the samples: chains disagree (R-hat {self.r_hat:.2f}), so this "
-                "comparison shows little. The field may have several valleys: raise the penalty, "
-                "or sample it with more sweeps or with tempering."
-            )
-        for part in (self.means, self.pairs):
-            if not part.good_enough:
-                return (
-                    f"Do not trust it: {part.what} are off by up to {part.largest:.1f} standard "
-                    f"errors ({self._show(part)}). See that the fit converged, and lower the "
-                    'penalty; method="ml", or "pcd" with many epochs, matches these probabilities.'
-                )
-        if not self.counts.good_enough:
-            return (
-                "Trust means and pairs, but not how many ones come together: off by up to "
-                f"{self.counts.largest:.1f} standard errors ({self._show(self.counts)}). The rows "
-                "depend on each other in more than pairs, which no field of pairs can show."
-            )
-        if all(part.agrees for part in (self.means, self.pairs, self.counts)):
-            return (
-                "Trust it: means, pairs and numbers of ones are those of the rows, within error."
-            )
-        return (
-            "Trust it: differences from the rows are more than sampling error, but too small to "
-            f"matter (at most {NEGLIGIBLE:.0%} of a standard deviation)."
-        )
+        """What to make of it, and what to do, in a few sentences."""
+        return judge(self).text
 
     def __str__(self) -> str:
         """Give a few lines, the verdict last."""
@@ -178,11 +178,17 @@ class FitCheck:
                 continue
             lines.append(
                 f"{part.what}: off by at most {part.largest:.1f} standard errors "
-                f"({self._show(part)}; up to {part.threshold:.1f} is chance); size {part.size:.3f}"
+                f"({self.show(part)}; up to {part.threshold:.1f} is chance); size {part.size:.3f}"
+            )
+        if self.held_out:
+            lines.append(
+                f"log pseudo-likelihood of a held-back row: {self.gain:+.4f} against independent "
+                f"columns (standard error {self.gain_error:.4f})"
             )
         return "\n".join([*lines, self.verdict])
 
-    def _show(self, part: Comparison) -> str:
+    def show(self, part: Comparison) -> str:
+        """Say where a part differs most."""
         at = part.worst
         if part is self.counts:
             where = f"k = {part.labels[at, 0]}"
@@ -209,6 +215,8 @@ def check_fit(
     n_rows: float,
     *,
     n_samples: int = 10_000,
+    report: FitReport | None = None,
+    held_out: bool = False,
     random_state: int | np.random.Generator | None = 0,
 ) -> FitCheck:
     """Compare a field with rows.
@@ -225,14 +233,18 @@ def check_fit(
         How many rows these were.
     n_samples : int, default 10_000
         Samples of a field of more than ``EXACT_SITES`` sites.
+    report : FitReport, optional
+        How the field was fitted; by default it counts as fitted to these rows.
+    held_out : bool, default False
+        Whether the rows are others than those of the fit, which says far more.
     random_state : int, Generator or None, default 0
         Draws the samples.
 
     Examples
     --------
     >>> rows = np.array([[0, 0], [1, 1], [0, 1]], np.uint8)
-    >>> model = PairwiseModel(np.zeros((2, 2)), [-0.7, 0.7])
-    >>> check_fit(model, rows, np.full(3, 1 / 3), 3).trust
+    >>> model = PairwiseModel([[0, 1.6], [1.6, 0]], [-1.5, -0.0])
+    >>> check_fit(model, rows, np.full(3, 1 / 3), 60).trust
     True
     """
     n_samples = positive_int(n_samples, "n_samples")
@@ -263,9 +275,35 @@ def check_fit(
         for part, size in zip(parts, sizes, strict=True)
     ]
     names = model.names or tuple(f"x{i}" for i in range(n))
+    gain, error = _gain(bits, rows, weights, n_rows, means[1]) if held_out else (np.nan, np.nan)
     return FitCheck(
-        n_rows, found.n_samples, compared[0], compared[1], compared[2], found.r_hat, names
+        n_rows=n_rows,
+        n_samples=found.n_samples,
+        means=compared[0],
+        pairs=compared[1],
+        counts=compared[2],
+        r_hat=found.r_hat,
+        names=names,
+        report=report,
+        held_out=held_out,
+        gain=gain,
+        gain_error=error,
     )
+
+
+def _gain(
+    bits: PairwiseModel,
+    rows: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    n_rows: float,
+    chances: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Score rows against independent columns with the means of the field; mean and its error."""
+    smooth = (n_rows * chances + 0.5) / (n_rows + 1)
+    alone = rows @ np.log(smooth) + (1.0 - rows) @ np.log1p(-smooth)
+    gains = log_pseudo_likelihood(_dense(bits), bits.biases, rows) - alone
+    mean = float(weights @ gains)
+    return mean, float(np.sqrt(weights @ (gains - mean) ** 2 / n_rows))
 
 
 def _compare(
@@ -294,10 +332,13 @@ def _variance(
     return np.maximum(*(r * (1 - r) for r in smooth)) / n_rows
 
 
+def _dense(bits: PairwiseModel) -> NDArray[np.float64]:
+    couplings = bits.couplings
+    return couplings if isinstance(couplings, np.ndarray) else couplings.toarray()
+
+
 def _exact(bits: PairwiseModel) -> _Moments:
-    rows = bits.couplings
-    couplings = rows if isinstance(rows, np.ndarray) else rows.toarray()
-    found = field_moments(couplings, bits.biases)
+    found = field_moments(_dense(bits), bits.biases)
     pairs, counts = found.pairs, found.counts
     return _Moments(pairs, counts, np.zeros_like(pairs), np.zeros_like(counts), np.nan, 0)
 
