@@ -7,9 +7,13 @@ Given the known sites K of a row, the unknown ones U have the field
 
 over 0/1 states. It falls into parts that no coupling connects. A part of one site is a logistic
 function, a part of few sites is summed over all its states, and a larger one is sampled: there the
-probabilities are averages of :math:`P(x_i = 1 \mid \text{all others})` over the states of a chain.
+probabilities are averages of :math:`P(x_i = 1 \mid \text{all others})` over the states of several
+chains. One begins with all sites low, one with all high, the others at random: where these do not
+come together there are states that a chain cannot leave, and the answer is no better than a guess.
+That is told by a warning, from R-hat.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,7 @@ from scipy.special import expit
 from herder._validation import non_negative_int, positive_int
 from herder.models.pairwise import PairwiseModel
 
-__all__ = ["conditional_probabilities", "impute"]
+__all__ = ["UnmixedWarning", "conditional_probabilities", "impute"]
 
 #: Tables of more than 2^20 states are not made for a single row.
 MOST_EXACT = 20
@@ -27,15 +31,25 @@ MOST_EXACT = 20
 #: Cells of a table of rows by states that are in memory at once.
 BLOCK = 2**20
 
-#: A chain begins with this share of its sweeps that are not counted.
+#: Chains that share the sweeps of a part.
+N_CHAINS = 4
+
+#: Each begins with this share of its sweeps that are not counted.
 BURN_IN = 0.1
+
+#: Chains whose R-hat is above this at some site have not come together.
+UNMIXED = 1.1
+
+
+class UnmixedWarning(UserWarning):
+    """Chains over unknown entries disagree, so that their averages cannot be trusted."""
 
 
 def conditional_probabilities(
     model: PairwiseModel,
     X: ArrayLike,
     *,
-    max_exact: int = 16,
+    max_exact: int = 20,
     n_sweeps: int = 5000,
     random_state: int | np.random.Generator | None = 0,
 ) -> NDArray[np.float64]:
@@ -47,11 +61,13 @@ def conditional_probabilities(
         The field.
     X : array-like of shape (n_rows, n_sites)
         States of the model, NaN where they are not known.
-    max_exact : int, default 16
+    max_exact : int, default 20
         Most unknown sites, connected by couplings, whose states are all summed over; at most
-        ``MOST_EXACT``.
+        ``MOST_EXACT``. A row with 20 of them takes about twice as long as its sweeps would, one
+        with 16 half as long.
     n_sweeps : int, default 5000
-        Sweeps over more of them than that.
+        Sweeps over more of them than that, shared by ``N_CHAINS`` chains; those at their
+        beginnings come on top.
     random_state : int, Generator or None, default 0
         Draws the sweeps.
 
@@ -59,6 +75,11 @@ def conditional_probabilities(
     -------
     ndarray of shape (n_rows, n_sites)
         Known entries have probability 0 or 1.
+
+    Warns
+    -----
+    UnmixedWarning
+        If the chains of some rows disagree.
 
     Examples
     --------
@@ -76,7 +97,7 @@ def impute(
     X: ArrayLike,
     *,
     draw: bool = False,
-    max_exact: int = 16,
+    max_exact: int = 20,
     n_sweeps: int = 5000,
     random_state: int | np.random.Generator | None = 0,
 ) -> NDArray[np.float64]:
@@ -93,12 +114,18 @@ def impute(
         known ones. Otherwise each gets its more probable state, the lower one at even odds; a
         table filled so is less varied than rows are.
     max_exact, n_sweeps, random_state
-        As in `conditional_probabilities`; with ``draw`` the last of the sweeps is taken.
+        As in `conditional_probabilities`; with ``draw`` the last state of one of the chains is
+        taken.
 
     Returns
     -------
     ndarray of float64 of shape (n_rows, n_sites)
         States of the model.
+
+    Warns
+    -----
+    UnmixedWarning
+        If the chains of some rows disagree.
 
     Examples
     --------
@@ -129,21 +156,12 @@ class _Means:
             chances = halves.sum(axis=1)
         return found
 
-    def sampled(
-        self, model: PairwiseModel, n_sweeps: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """From a chain."""
-        from herder.samplers.gibbs import gibbs
+    def options(self, model: PairwiseModel, n_sweeps: int) -> dict[str, Any]:
+        """Options of chains of so many sweeps."""
+        return {"every": 0, "functions": {"upper": model.conditional}}
 
-        run = gibbs(
-            model,
-            n_sweeps,
-            burn_in=int(BURN_IN * n_sweeps),
-            every=0,
-            functions={"upper": model.conditional},
-            n_jobs=1,
-            random_state=rng,
-        )
+    def sampled(self, run: Any) -> NDArray[np.float64]:
+        """From chains."""
         return run.averages["upper"]
 
 
@@ -164,14 +182,13 @@ class _Draws:
         chosen = np.minimum((reached <= level[:, None]).sum(axis=1), chances.shape[1] - 1)
         return (chosen[:, None] >> np.arange(n_sites) & 1).astype(np.float64)
 
-    def sampled(
-        self, model: PairwiseModel, n_sweeps: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """From a chain."""
-        from herder.samplers.gibbs import gibbs
+    def options(self, model: PairwiseModel, n_sweeps: int) -> dict[str, Any]:
+        """Options of chains of so many sweeps."""
+        return {"every": n_sweeps}
 
-        run = gibbs(model, n_sweeps, every=n_sweeps, n_jobs=1, random_state=rng)
-        return run.samples[-1].astype(np.float64)
+    def sampled(self, run: Any) -> NDArray[np.float64]:
+        """From chains, any of which may have come to the likelier states."""
+        return run.samples[self.rng.integers(len(run.samples))].astype(np.float64)
 
 
 class _Unknown:
@@ -196,6 +213,7 @@ class _Unknown:
         bits = model.to_states((0, 1))
         self.couplings: Any = bits.couplings
         self.biases = bits.biases
+        self.unmixed: set[int] = set()
 
     def fill(self, kind: _Means | _Draws) -> NDArray[np.float64]:
         """Give a copy of the rows where unknown entries are what ``kind`` makes of them."""
@@ -217,8 +235,24 @@ class _Unknown:
         for pattern, group in zip(patterns, groups, strict=True):
             for part in self._parts(np.flatnonzero(pattern)):
                 at = np.ix_(group, part)
-                filled[at] = self._fill_part(kind, part, fields[at])
+                if len(part) > self.max_exact:
+                    filled[at] = self._sample_part(kind, part, fields[at], group)
+                else:
+                    filled[at] = self._fill_part(kind, part, fields[at])
+        self._warn()
         return filled
+
+    def _warn(self) -> None:
+        """Say in how many rows chains disagree."""
+        if self.unmixed:
+            warnings.warn(
+                f"{len(self.unmixed)} of {len(self.known)} rows have more unknown entries than "
+                f"max_exact={self.max_exact} that depend on each other, and their chains disagree "
+                f"(R-hat above {UNMIXED}; the first is row {min(self.unmixed)}): do not trust "
+                "what was put there; raise n_sweeps, or leave fewer entries unknown",
+                UnmixedWarning,
+                stacklevel=4,
+            )
 
     def _parts(self, sites: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Split sites into sets that no coupling connects."""
@@ -229,18 +263,48 @@ class _Unknown:
         n_parts, label = connected_components(among, directed=False)
         return [sites[label == k] for k in range(n_parts)]
 
+    def _among(self, part: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Give the couplings of some sites."""
+        among = self.couplings[part][:, part]
+        return among if isinstance(among, np.ndarray) else among.toarray()
+
+    def _sample_part(
+        self,
+        kind: _Means | _Draws,
+        part: NDArray[np.intp],
+        fields: NDArray[np.float64],
+        rows: NDArray[np.intp],
+    ) -> NDArray[np.float64]:
+        """Fill connected unknown sites in rows (n_rows, n_sites) of their fields, by chains."""
+        from herder.samplers.gibbs import gibbs
+
+        couplings, filled = self._among(part), np.empty_like(fields)
+        n_sweeps = -(-self.n_sweeps // N_CHAINS)
+        starts = np.zeros((N_CHAINS, len(part)), np.int8)
+        starts[1] = 1
+        for k, field in enumerate(fields):
+            model = PairwiseModel(couplings, field)
+            starts[2:] = self.rng.integers(0, 2, starts[2:].shape)
+            run = gibbs(
+                model,
+                n_sweeps,
+                n_chains=N_CHAINS,
+                burn_in=int(BURN_IN * n_sweeps),
+                start=starts,
+                n_jobs=1,
+                random_state=self.rng,
+                **kind.options(model, n_sweeps),
+            )
+            filled[k] = kind.sampled(run)
+            if (run.r_hat > UNMIXED).any():  # NaN where too few sweeps can tell
+                self.unmixed.add(int(rows[k]))
+        return filled
+
     def _fill_part(
         self, kind: _Means | _Draws, part: NDArray[np.intp], fields: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Fill connected unknown sites in rows (n_rows, n_sites) of their fields."""
-        among = self.couplings[part][:, part]
-        couplings = among if isinstance(among, np.ndarray) else among.toarray()
-        filled = np.empty_like(fields)
-        if len(part) > self.max_exact:
-            for row, field in enumerate(fields):
-                model = PairwiseModel(couplings, field)
-                filled[row] = kind.sampled(model, self.n_sweeps, self.rng)
-            return filled
+        """Fill connected unknown sites in rows (n_rows, n_sites) of their fields, by sums."""
+        couplings, filled = self._among(part), np.empty_like(fields)
         scores = np.zeros(1)
         for site in range(len(part)):
             scores = np.concatenate([scores, scores + _doubled(couplings[None, site, :site])[0]])
