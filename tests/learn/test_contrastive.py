@@ -121,6 +121,26 @@ def test_rows_of_a_field_give_it_back(n_steps, persistent):
     assert fit.n_iter == 150
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+def test_the_last_half_of_the_updates_is_averaged(persistent):
+    # At a rate of 1 every update adds the noise of 200 chains, 0.4 a coupling. The end of the
+    # steps, where the rate is a tenth, still has sqrt(0.1 / 2) of it, 0.09; an average over 750
+    # of them has 0.4 / sqrt(750) = 0.015.
+    couplings, biases = random_field(5, 4, coupling_sd=0.7)
+    x, p = probabilities(couplings, biases)
+    upper = np.triu_indices(5, 1)
+    for seed in range(3):
+        fit = fit_cd(
+            x.astype(np.uint8),
+            p,
+            persistent=persistent,
+            learning_rate=1.0,
+            n_epochs=150,
+            random_state=seed,
+        )
+        assert np.sqrt(np.mean((fit.couplings - couplings)[upper] ** 2)) < 0.04
+
+
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 def test_persistent_chains_end_at_the_penalised_likelihood_fit(alpha):
     rows, weights = draw_rows(*random_field(6, 5), 3000, 6)

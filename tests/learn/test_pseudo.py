@@ -4,6 +4,8 @@ from sklearn.linear_model import LogisticRegression
 
 from herder.learn._pseudo_jit import log_one_plus, power
 from herder.learn.design import Design
+from herder.learn.lasso import minimise_l1
+from herder.learn.newton import minimise
 from herder.learn.pseudo import (
     Nodewise,
     Symmetric,
@@ -306,3 +308,76 @@ def test_far_fields_do_not_overflow():
     assert np.isfinite(sums).all()
     # fields are +-2000 at all four rows: two rows agree with them, two do not
     np.testing.assert_allclose(losses, 1000.0)
+
+
+class Curve:
+    """A convex function of one number, for `minimise`; it notes where it was looked at."""
+
+    def __init__(self, slope, curvature):
+        self.slope, self.curvature, self.visited = slope, curvature, []
+
+    def gradient(self, theta):
+        self.visited.append(float(theta[0]))
+        self.here = theta
+        return self.slope(theta)
+
+    def bend(self, direction):
+        return self.curvature(self.here) * direction
+
+    def prepare(self):
+        pass
+
+    def precondition(self, gradient):
+        return gradient
+
+    def dot(self, a, b):
+        return np.sum(a * b)
+
+    def squares(self, gradient):
+        return np.sum(gradient**2)
+
+
+def root_curve():
+    """sqrt(1 + x^2): from x the Newton step ends at -x^3, far away beyond 1."""
+    return Curve(lambda x: x / np.sqrt(1 + x**2), lambda x: (1 + x**2) ** -1.5)
+
+
+def test_a_newton_step_that_turns_the_slope_is_shortened():
+    curve = root_curve()
+    found = minimise(curve, np.array([2.0]), scale=1.0, tol=1e-10, max_iter=20)
+    assert found.converged
+    assert found.theta[0] == pytest.approx(0.0, abs=1e-9)
+    # the step is not taken as far as -3, where the slope is as steep as at 2
+    assert curve.visited[1] == pytest.approx(-3.0)
+    assert -2 < curve.visited[2] < 2
+
+
+def test_no_step_is_longer_than_the_longest():
+    curve = root_curve()
+    found = minimise(curve, np.array([100.0]), scale=1.0, tol=1e-12, max_iter=3)
+    np.testing.assert_allclose(curve.visited, [100.0, 95.0, 90.0, 85.0])
+    assert not found.converged
+    assert found.n_iter == 3
+
+
+def test_absolute_values_go_on_when_the_optimiser_gives_up(monkeypatch):
+    # each run of L-BFGS-B ends after five steps, as when its picture of the curvature misleads it
+    from scipy import optimize
+
+    whole = optimize.minimize
+
+    def brief(*args, options, **more):
+        return whole(*args, options={**options, "maxiter": min(5, options["maxiter"])}, **more)
+
+    sample = drawn_sample(n=8, n_rows=300, seed=4)
+    expected = fit_pl(sample, alpha=0.02, penalty="l1", tol=1e-6)
+    problem = Symmetric(Design.of(sample), 0.0)
+    start = problem.design.start()
+    monkeypatch.setattr(optimize, "minimize", brief)
+    found = minimise_l1(problem, start, weight=2 * 0.02, tol=1e-6, max_iter=1000)
+    assert found.converged
+    assert found.n_iter > 5
+    couplings, _ = problem.design.leave(found.theta)
+    np.testing.assert_allclose(couplings, expected.couplings, atol=1e-4)
+    few = minimise_l1(problem, start, weight=2 * 0.02, tol=1e-6, max_iter=7)
+    assert (few.converged, few.n_iter) == (False, 7)

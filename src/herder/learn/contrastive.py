@@ -31,6 +31,7 @@ step of Newton's method. The rate falls to a tenth, and the last half of the upd
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.learn import _contrastive_jit as _jit
 from herder.learn.fit import Fit
@@ -105,10 +106,8 @@ def fit_cd(
     Fit
         Without an objective and a gradient: the method has only noisy ones.
     """
-    from threadpoolctl import threadpool_limits
-
     # Threads would cost more than they save on tables this small, and rounding stays the same.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         rng = np.random.default_rng(random_state)
         learner = _Learner(rows, weights, start, 4 * alpha * penalty_scale)
         n_updates = n_epochs * max(UPDATES, -(-len(rows) // batch_size))

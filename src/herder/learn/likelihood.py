@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.blas import one_blas_thread
 from herder.learn.fit import Fit
 
 __all__ = [
@@ -172,8 +173,6 @@ def fit_ml(
     ValueError
         If there are more than ``MAX_SITES`` columns.
     """
-    from threadpoolctl import threadpool_limits
-
     n = rows.shape[1]
     if n > MAX_SITES:
         raise ValueError(
@@ -181,7 +180,7 @@ def fit_ml(
             'take method="pl", or method="pcd" for an estimate of the likelihood fit'
         )
     # With one thread the rounding does not depend on how many there are.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         return _fit(rows, weights, 4 * alpha * penalty_scale, start, max_iter, tol)
 
 
