@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.progress import Progress
 
@@ -16,7 +15,6 @@ from herder.cli._binary import BinaryTable, read_binary
 from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.check import FitCheck, check_fit
-from herder.learn.pseudo import log_pseudo_likelihood
 from herder.learn.rows import ConstantColumnWarning, merge_rows
 
 __all__ = ["Job", "read_alpha", "run_job"]
@@ -52,23 +50,6 @@ def read_alpha(text: str) -> float | str:
     return number
 
 
-@dataclass(frozen=True)
-class _HeldOut:
-    """Log pseudo-likelihood of rows that were not learnt, and if columns were independent."""
-
-    path: Path
-    n_rows: int
-    machine: float
-    independent: float
-
-    def __str__(self) -> str:
-        better = "better" if self.machine > self.independent else "no better"
-        return (
-            f"log pseudo-likelihood of a row of {self.path} ({counted(self.n_rows, 'row')}): "
-            f"{self.machine:.4f}, {better} than with independent columns: {self.independent:.4f}"
-        )
-
-
 def run_job(job: Job, progress: Progress) -> list[str]:
     """Do the job; give the lines to print."""
     reading: dict[str, Any] = {
@@ -82,13 +63,19 @@ def run_job(job: Job, progress: Progress) -> list[str]:
     if job.test is not None:
         test = read_binary([job.test], role="test", like=table, **reading)
     machine = _fitted(job, table, progress)
-    held = None if job.test is None or test is None else _held_out(job.test, machine, table, test)
     task = progress.add_task("checking", total=None, note="")
     other = table if test is None else test
     sample = merge_rows(other.codes, other.weight)
-    check = check_fit(machine.model_, sample.rows, sample.weights, sample.total)
+    check = check_fit(
+        machine.model_,
+        sample.rows,
+        sample.weights,
+        sample.total,
+        report=machine.diagnostics_,
+        held_out=test is not None,
+    )
     progress.update(task, total=1, completed=1)
-    notes = [*_skipped(job, table, test), *([] if held is None else [str(held)])]
+    notes = _skipped(job, table, test)
     page = None if job.report is None else _page(job, machine, check, notes)
     _write(job, machine, check, page)
     return [] if job.quiet else _summary(job, table, machine, check, notes)
@@ -106,18 +93,6 @@ def _fitted(job: Job, table: BinaryTable, progress: Progress) -> BoltzmannMachin
         if not job.quiet and not issubclass(warning.category, ConstantColumnWarning):
             typer.echo(f"herder: {warning.message}", err=True)
     return machine
-
-
-def _held_out(
-    path: Path, machine: BoltzmannMachine, table: BinaryTable, test: BinaryTable
-) -> _HeldOut:
-    mass = np.ones(len(table.rows)) if table.weight is None else table.weight
-    share = (mass @ table.codes + 0.5) / (mass.sum() + 1)
-    upper = np.average(test.codes, axis=0, weights=test.weight)
-    alone = float(upper @ np.log(share) + (1 - upper) @ np.log1p(-share))
-    bits = machine.model_.to_states((0, 1))
-    ours = log_pseudo_likelihood(np.asarray(bits.couplings), bits.biases, test.codes)
-    return _HeldOut(path, len(test.rows), float(np.average(ours, weights=test.weight)), alone)
 
 
 def _skipped(job: Job, table: BinaryTable, test: BinaryTable | None) -> list[str]:

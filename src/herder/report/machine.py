@@ -125,6 +125,15 @@ def _beside(report: MachineReport) -> list[Block]:
         for part, unit in zip(parts, UNITS, strict=True)
         if len(part.z)
     ]
+    if check.held_out:
+        facts.append(
+            (
+                "gain",
+                f"{check.gain:+.4f}",
+                "log pseudo-likelihood of a row that was not learnt, against independent columns; "
+                f"standard error {check.gain_error:.4f}",
+            )
+        )
     blocks: list[Block] = [
         Text(
             "How often each column is in its upper state, how often two are together, and how "
