@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from herder.io import load, save
 from herder.learn import BoltzmannMachine, ConstantColumnWarning
+from herder.samplers.annealing import AnnealingWarning
 from tests.learn.plain import all_states, draw, objective, probabilities, random_machine
 
 
@@ -166,6 +168,16 @@ def test_copies_of_columns_are_named(learns):
     assert "x0 and x5 are equal, and 3 pairs more: drop one of each pair" in str(report)
 
 
+def test_reports_come_back_from_a_file(tmp_path):
+    rows = np.column_stack([ROWS, ROWS[:, 1], np.zeros(500, int)])
+    with pytest.warns(ConstantColumnWarning):
+        machine = BoltzmannMachine(alpha="cv", alphas=[0.1, 0.01], cv=2).fit(rows)
+    save(machine, tmp_path / "m.safetensors")
+    report = load(tmp_path / "m.safetensors").diagnostics_
+    assert report == machine.diagnostics_
+    assert (report.twins, report.tried) == ((("x1", "x5", "equal"),), (0.01, 0.1))
+
+
 def test_a_warning_names_copies_with_a_penalty_too():
     rows = np.column_stack([ROWS, 1 - ROWS[:, 1]])
     with pytest.warns(ConvergenceWarning, match="penalty; columns x1 and x5 are opposite: drop"):
@@ -287,6 +299,17 @@ def test_many_columns_are_sampled_and_scored_by_chains():
     alone = np.log(np.where(rows, chances, 1 - chances)).sum(axis=1)
     assert np.abs(machine.score_samples(rows) - alone).max() < 0.5
     assert 0 <= machine.log_partition_error_ < 0.05
+
+
+def test_a_partition_function_that_is_not_to_be_trusted_is_told():
+    # few columns are on, in a tenth of the rows many more: the fit has a valley of ones beyond
+    rng = np.random.default_rng(0)
+    chances = np.where(rng.random((2000, 1)) < 0.1, 0.3, 0.02)
+    rows = (rng.random((2000, 60)) < chances).astype(int)
+    machine = BoltzmannMachine().fit(rows)
+    with pytest.warns(AnnealingWarning, match="log Z"):
+        machine.score_samples(rows[:2])
+    assert machine.score_samples(np.ones((1, 60)))[0] > 0  # no logarithm of a probability
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])

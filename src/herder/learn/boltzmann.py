@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from herder._validation import check_fitted, row_weights
 from herder.core.blas import one_blas_thread
-from herder.learn.batches import learn_batches, report_stream
+from herder.learn.batches import learn_batches
 from herder.learn.draws import draw_rows
 from herder.learn.fit import Fit, FitReport, warn_of_fit
 from herder.learn.methods import DETAILS, Folds, Method, learn
@@ -222,7 +222,7 @@ class BoltzmannMachine(BaseEstimator):
         stream.alpha = (method.alpha or 0.0) * method.scale
         learn_batches(stream, codes, counts)
         self._stream = stream
-        report = report_stream(stream, method.alpha or 0.0, column_names(self))
+        report = stream.report(method.alpha or 0.0, column_names(self))
         self._adopt(stream.fit(), report, states)
         return self
 
