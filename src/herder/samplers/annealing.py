@@ -187,8 +187,9 @@ def log_partition(
         chains.advance(lane, scales[unit[0] : unit[1] + 1])
 
     run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note="annealing")
-    missed = _missed(model, chains, random_state)
     base = chains.log_start - model.offset
+    value = base + float(logsumexp(chains.log_weights) - np.log(n_chains))
+    missed = _missed(model, chains, value, random_state)
     return _summarise(base, chains.log_weights, n_temperatures, missed)
 
 
@@ -201,10 +202,11 @@ class _Chains:
         factors = factors_of(model)
         self.fields = np.ascontiguousarray(factors.fields)
         self.table, self.near = factors.table, model.adjacency
-        self.log_start = float(logsumexp(self.fields, axis=1).sum())
+        alone: Any = logsumexp(self.fields, axis=1, keepdims=True)
+        self.log_start = float(alone.sum())
         self.log_weights = np.zeros(n_chains)
         self.rngs = [np.random.default_rng(seed) for seed in chain_seeds(random_state, n_chains)]
-        chances = np.exp(self.fields - logsumexp(self.fields, axis=1, keepdims=True))
+        chances = np.exp(self.fields - alone)
         edges = np.cumsum(chances, axis=1)[:, :-1]  # beyond the last there is the last state
         self.states = [
             (rng.random((len(edges), 1)) >= edges).sum(axis=1).astype(np.uint8)
@@ -218,10 +220,13 @@ class _Chains:
         self.log_weights[lane] += _jit.anneal(*self.near, *rest)
 
 
-def _missed(model: Field, chains: _Chains, random_state: int | np.random.Generator | None) -> bool:
-    """Whether chains from elsewhere end at energies that annealing never saw.
+def _missed(
+    model: Field, chains: _Chains, value: float, random_state: int | np.random.Generator | None
+) -> bool:
+    """Whether chains from elsewhere end at states that annealing never saw.
 
-    Some of them begin with all sites in one state, and some anywhere.
+    Some of them begin with all sites in one state, and some anywhere. A single state that would
+    have a probability above 1 proves it; energies far below the annealed ones make it plain.
     """
     low, high = model.states[0], model.states[-1]
     places = np.array(model.states)
@@ -233,7 +238,8 @@ def _missed(model: Field, chains: _Chains, random_state: int | np.random.Generat
     )
     annealed = model.energy(places[np.array(chains.states)])
     spread = max(float(annealed.std()), 1.0)
-    return bool(model.energy(scouts.samples).min() < annealed.min() - DEEPER * spread)
+    lowest = float(model.energy(scouts.samples).min())
+    return -lowest > value or lowest < annealed.min() - DEEPER * spread
 
 
 def _summarise(
@@ -243,18 +249,18 @@ def _summarise(
     log_mean = float(logsumexp(log_weights) - np.log(n_chains))
     relative = np.exp(log_weights - log_mean)
     effective = float(relative.sum() ** 2 / (relative**2).sum())
-    if missed:
-        warnings.warn(
-            "log Z is too small: Gibbs sampling found states far more probable than all that were "
-            "annealed; the model has valleys that annealing does not reach",
-            AnnealingWarning,
-            stacklevel=3,
-        )
-    elif effective < FEWEST_CHAINS:
+    if effective < FEWEST_CHAINS:
         warnings.warn(
             f"log Z rests on {effective:.1f} effective chains of {n_chains}: it is most likely "
             f"too small, and its error too; take more than {n_temperatures} temperatures, more "
             'chains, or spacing="geometric" where couplings are strong',
+            AnnealingWarning,
+            stacklevel=3,
+        )
+    elif missed:
+        warnings.warn(
+            "log Z is too small: Gibbs sampling found states far more probable than all that were "
+            "annealed; the model has valleys that annealing does not reach",
             AnnealingWarning,
             stacklevel=3,
         )
