@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from herder.kernel import Energy, Gaussian, Stein, _pairs_jit
 from herder.core.lanes import count_threads, run_lanes
+from herder.kernel import Energy, Gaussian, Stein, _pairs_jit
 from herder.kernel._sums import SHAPES, cross_sums, pair_sums
 from herder.kernel.candidates import (
     SINGLE_REACH,

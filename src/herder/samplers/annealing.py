@@ -22,7 +22,7 @@ weights that look fine; so a few chains of Gibbs sampling look for lower energie
 
 import warnings
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
