@@ -434,3 +434,49 @@ def test_machines_can_be_cloned_and_kept():
     np.testing.assert_array_equal(twin.couplings_, machine.couplings_)
     assert twin.score(ROWS) == machine.score(ROWS)
     assert not hasattr(clone(machine), "couplings_")
+
+
+@pytest.mark.parametrize("weight", [1 / 300, 0.37])
+def test_weights_that_are_no_counts_only_compare_rows(weight):
+    rows = np.random.default_rng(0).integers(0, 2, (300, 4))
+    rows[:, 0] = 1
+    with pytest.warns(ConstantColumnWarning):
+        plain = BoltzmannMachine().fit(rows)
+    with pytest.warns(ConstantColumnWarning):
+        light = BoltzmannMachine().fit(rows, sample_weight=np.full(300, weight))
+    np.testing.assert_allclose(light.biases_, plain.biases_, rtol=1e-9)
+    assert light.diagnostics_.n_rows == pytest.approx(300)
+
+
+def test_a_fit_that_fails_changes_nothing():
+    rows = np.random.default_rng(0).integers(0, 2, (100, 5))
+    machine = BoltzmannMachine().fit(rows)
+    score = machine.score(rows)
+    with pytest.raises(ValueError, match="alpha must be"):
+        machine.set_params(alpha=-1).fit(rows[:, :3])
+    machine.set_params(alpha=1e-3)
+    with pytest.raises(ValueError, match="X must hold 0 or 1"):
+        machine.fit(rows[:, :3] * 3)
+    assert machine.n_features_in_ == 5
+    assert machine.score(rows) == score
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"penalty": None, "alpha": "cv"}, "alpha must be a number where penalty is None"),
+        ({"alpha": False}, "alpha must be a number or 'cv', got False"),
+        ({"alpha": np.ones(3)}, "alpha must be a number or 'cv'"),
+        ({"binarize": np.nan}, "binarize must be finite"),
+        ({"binarize": "a"}, "binarize must be"),
+        ({"binarize": [0, 1, 2]}, "binarize must be one number"),
+        ({"states": 3}, "states must be 'auto'"),
+        ({"alpha": "cv", "alphas": 3}, "alphas must be a list of numbers"),
+        ({"random_state": "a"}, "random_state must be an int"),
+        ({"random_state": -1}, "random_state must be an int from 0 on"),
+    ],
+)
+def test_parameters_are_named(wrong, message):
+    rows = np.random.default_rng(0).integers(0, 2, (20, 3))
+    with pytest.raises((TypeError, ValueError), match=message):
+        BoltzmannMachine(**wrong).fit(rows)

@@ -27,7 +27,13 @@ from herder.learn.fit import Fit, FitReport, warn_of_fit
 from herder.learn.methods import DETAILS, Folds, Method, learn
 from herder.learn.online import Stream
 from herder.learn.pseudo import Start, log_pseudo_likelihood
-from herder.learn.rows import column_names, merge_rows, read_codes, warn_of_constants
+from herder.learn.rows import (
+    column_names,
+    keeps_on_error,
+    merge_rows,
+    read_codes,
+    warn_of_constants,
+)
 from herder.models.pairwise import PairwiseModel
 
 if TYPE_CHECKING:
@@ -161,6 +167,7 @@ class BoltzmannMachine(BaseEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
+    @keeps_on_error
     def fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the machine from all rows.
 
@@ -196,6 +203,7 @@ class BoltzmannMachine(BaseEstimator):
         warn_of_fit(report, self.couplings_)
         return self
 
+    @keeps_on_error
     def partial_fit(
         self, X: object, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.learn.fit import FitReport
 from herder.learn.likelihood import field_moments, row_moments
 from herder.learn.pseudo import log_pseudo_likelihood
@@ -250,8 +251,9 @@ def check_fit(
     n_samples = positive_int(n_samples, "n_samples")
     bits = model.to_states((0, 1))
     n = bits.n_sites
-    found = _exact(bits) if n <= EXACT_SITES else _sample(bits, n_samples, random_state)
-    data = row_moments(rows, weights)
+    with one_blas_thread():  # the same bits for any number of threads
+        found = _exact(bits) if n <= EXACT_SITES else _sample(bits, n_samples, random_state)
+        data = row_moments(rows, weights)
     ones = np.bincount(rows.sum(axis=1, dtype=np.intp), weights, n + 1).astype(np.float64)
     spread = np.sqrt(data.diagonal() * (1 - data.diagonal()))
     spread[spread == 0] = 1.0  # a constant column

@@ -62,6 +62,7 @@ class Method:
     def of(cls, machine: Any, low: int) -> "Method":
         """Check the parameters of an estimator; ``low`` is the lower state of its rows."""
         name = one_of(machine.method, "method", METHODS)
+        check_seed(machine.random_state)
         penalty = one_of(machine.penalty, "penalty", ("l2", "l1", None)) or "l2"
         if penalty == "l1" and name not in ("pl", "pl-node"):
             raise ValueError(f"penalty must be 'l2' or None for method={name!r}, got 'l1'")
@@ -100,9 +101,9 @@ class Method:
         if self.name == "pl-node":
             return fit_nodes(sample, alpha=weight, penalty=self.penalty, start=start, **stop)
         if self.name == "ml":
-            from herder.learn.likelihood import fit_ml
+            from herder.learn.likelihood import MAX_SITES, fit_ml
 
-            if start is None:
+            if start is None and rows.shape[1] <= MAX_SITES:
                 near = fit_pl(sample, alpha=weight)
                 start = near.couplings, near.biases
             return fit_ml(rows, shares, alpha=alpha, penalty_scale=self.scale, start=start, **stop)
@@ -124,15 +125,29 @@ class Method:
         return symmetrise(found, sample) if self.name == "pl-node" else found
 
 
+def check_seed(random_state: object) -> None:
+    """Raise an error that names ``random_state`` unless a generator can be made from it."""
+    seed: Any = random_state
+    try:
+        np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"random_state must be an int from 0 on, a Generator or None, got {random_state!r}"
+        ) from None
+
+
 def _check_alpha(machine: Any, name: str) -> float | None:
     """Give the weight of the penalty, None if it is to be chosen."""
     alpha = machine.alpha
-    if machine.penalty is None:
-        return 0.0
     if not isinstance(alpha, str):
-        return 0.0 if alpha == 0 else positive_number(alpha, "alpha")
+        if isinstance(alpha, bool) or np.ndim(alpha):
+            raise TypeError(f"alpha must be a number or 'cv', got {alpha!r}")
+        number = 0.0 if alpha == 0 else positive_number(alpha, "alpha")
+        return 0.0 if machine.penalty is None else number
     if alpha != "cv":
         raise ValueError(f"alpha must be a number or 'cv', got {alpha!r}")
+    if machine.penalty is None:
+        raise ValueError("alpha must be a number where penalty is None, got 'cv'")
     if name not in ("pl", "pl-node"):
         raise ValueError(f"alpha must be a number for method={name!r}, got 'cv'")
     return None
@@ -161,6 +176,8 @@ class Folds:
         """Check the parameters of an estimator."""
         alphas = machine.alphas
         if alphas is not None:
+            if np.ndim(alphas) != 1:
+                raise TypeError(f"alphas must be a list of numbers, got {alphas!r}")
             alphas = [positive_number(alpha, "alphas") for alpha in alphas]
             if not alphas:
                 raise ValueError("alphas must hold a number, got none")

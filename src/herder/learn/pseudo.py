@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.blas import one_blas_thread
 from herder.learn.design import Design
 from herder.learn.fit import Fit
 from herder.learn.lasso import minimise_l1
@@ -285,12 +286,10 @@ def _fit(
     max_iter: int,
     tol: float,
 ) -> Fit:
-    from threadpoolctl import threadpool_limits
-
     design = problem.design
     theta = design.start() if start is None else design.enter(*start)
     # the products are small: more threads would cost more time than they save
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         if penalty == "l1" and alpha > 0:
             weight = alpha * problem.sharing
             found = minimise_l1(problem, theta, weight=weight, tol=tol, max_iter=max_iter)

@@ -1,16 +1,17 @@
 """Rows of binary states: what they hold, checked, as 0/1 codes, and equal rows merged."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._validation import fit_rows, row_weights
+from herder.models.graph import one_number
 
 __all__ = [
     "ConstantColumnWarning",
@@ -18,11 +19,15 @@ __all__ = [
     "check_alphabet",
     "column_names",
     "constant_bias",
+    "effective_rows",
     "find_twins",
+    "keeps_on_error",
     "merge_rows",
     "read_codes",
     "warn_of_constants",
 ]
+
+T = TypeVar("T")
 
 #: Both alphabets of a binary site, lower state first.
 ALPHABETS = ((0, 1), (-1, 1))
@@ -111,6 +116,8 @@ def read_codes(
         Numbers above it are the upper state, all others the lower one.
     """
     wanted = None if isinstance(states, str) and states == "auto" else check_alphabet(states)
+    if binarize is not None:
+        binarize = one_number(binarize, "binarize")
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
     rows = _read_numbers(estimator, X, reset=reset)
     codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
@@ -232,7 +239,7 @@ def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
 def check_alphabet(states: str | Sequence[int]) -> tuple[int, int]:
     """Give ``states`` as one of the two alphabets."""
     for alphabet in ALPHABETS:
-        if not isinstance(states, str) and tuple(states) == alphabet:
+        if not isinstance(states, str) and np.array_equal(states, alphabet):
             return alphabet
     raise ValueError(f"states must be 'auto', (0, 1) or (-1, 1), got {states!r}")
 
@@ -244,7 +251,7 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample
         codes, counts = codes[counts > 0], counts[counts > 0]
         if not len(codes):
             raise ValueError("sample_weight must have a number above zero, got zeros only")
-    total = float(counts.sum())
+    total = effective_rows(counts)
     packed = np.packbits(codes, axis=1)
     words = np.zeros((len(codes), -(-packed.shape[1] // 8)), np.uint64)
     words.view(np.uint8)[:, : packed.shape[1]] = packed
@@ -255,8 +262,35 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample
     is_new = np.ones(len(words), bool)
     is_new[1:] = (words[1:] != words[:-1]).any(axis=1)
     firsts = np.flatnonzero(is_new)
-    weights = np.add.reduceat(counts[order], firsts) / total
+    weights = np.add.reduceat(counts[order], firsts) / counts.sum()
     return Sample(np.ascontiguousarray(codes[order[firsts]]), weights, total)
+
+
+def effective_rows(counts: NDArray[np.float64]) -> float:
+    """Give the number of rows that weights stand for.
+
+    Whole weights are counts. Others only say how rows compare, as those that sum to 1 do; then it
+    is Kish's number, that of equal weights with the same variance of a mean.
+    """
+    if (counts == np.floor(counts)).all():
+        return float(counts.sum())
+    return float(counts.sum() ** 2 / (counts**2).sum())
+
+
+def keeps_on_error(fit: Callable[..., T]) -> Callable[..., T]:
+    """Let a method that learns leave its estimator as it was when it fails."""
+
+    @wraps(fit)
+    def guarded(self: Any, *args: Any, **options: Any) -> T:
+        before = vars(self).copy()
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
 
 
 def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
