@@ -1,7 +1,8 @@
 """Checks at the public border. Every error reads ``name must be ..., got ...``."""
 
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -11,8 +12,10 @@ __all__ = [
     "check_classes",
     "check_fitted",
     "column_of_labels",
+    "finite_number",
     "fit_points",
     "fit_rows",
+    "generator",
     "non_negative_int",
     "one_of",
     "positive_int",
@@ -20,6 +23,7 @@ __all__ = [
     "require_finite",
     "row_weights",
     "share",
+    "whole_or_not",
 ]
 
 T = TypeVar("T")
@@ -140,6 +144,39 @@ def check_classes(labels: NDArray[Any]) -> None:
     from sklearn.utils.multiclass import check_classification_targets
 
     check_classification_targets(labels)
+
+
+def finite_number(value: object, name: str) -> float:
+    """Return ``value`` as a finite float."""
+    number = _real(value, name, "a number")
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return number
+
+
+def generator(random_state: object) -> np.random.Generator:
+    """Return a generator made from ``random_state``, or itself if it is one."""
+    given: Any = random_state
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    if not (given is None or whole or isinstance(given, np.random.Generator)):
+        kind = type(given).__name__
+        raise TypeError(f"random_state must be an int, a Generator or None, got {kind}")
+    if whole and given < 0:
+        raise ValueError(f"random_state must be 0 or more, got {given}")
+    return np.random.default_rng(given)
+
+
+@contextmanager
+def whole_or_not(estimator: object) -> Iterator[None]:
+    """Leave an estimator as it was if anything fails."""
+    state = vars(estimator)
+    before = state.copy()
+    try:
+        yield
+    except BaseException:
+        state.clear()
+        state.update(before)
+        raise
 
 
 def positive_number(value: object, name: str) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import LANES, Progress, Span, run_lanes
 from herder.kernel import _near_jit as _near
 from herder.kernel import _pairs_jit as _jit
@@ -198,10 +199,8 @@ def _run_products(
     n_jobs: int | None,
     progress: Progress | None,
 ) -> None:
-    from threadpoolctl import threadpool_limits
-
     # Threads of the linear algebra within our own would only wait for one another.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         _run_dealt(work, units, n_jobs, progress)
 
 

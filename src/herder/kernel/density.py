@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
 from herder.kernel.bandwidth import median_distance
 from herder.kernel.functions import (
@@ -193,8 +194,6 @@ def herd_density(
     >>> herding.points.round(1).ravel()
     array([-2.3,  3.2, -3.8,  1.2])
     """
-    from threadpoolctl import threadpool_limits
-
     n_select = positive_int(n_select, "n_select")
     density = _read_target(target)
     _check_kind(density, resume)
@@ -215,7 +214,7 @@ def herd_density(
                 f"{mean:.6g} at its first point, got {resume.means[0]:.6g}"
             )
     # Small matrices gain nothing from threads, and sums must not depend on their number.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         return _herd(landscape, start, n_select, progress)
 
 

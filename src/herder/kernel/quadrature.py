@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates
 from herder.kernel.span import lower_factor
@@ -171,8 +172,6 @@ def choose_weighted(
     weights : array of the same length
         Their weights.
     """
-    from threadpoolctl import threadpool_limits
-
     one_of(mode, "mode", ("simplex", "optimal"))
     n_select = positive_int(n_select, "n_select")
     rows = np.arange(candidates.n_rows) if allowed is None else np.flatnonzero(allowed)
@@ -200,7 +199,7 @@ def choose_weighted(
         return weights, float(weights @ (gram @ weights) - 2 * weights @ aim)
 
     # The products are many and small: waking a second thread for each costs more than it saves.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         if len(rows) <= n_select:
             own = _own_weights(candidates, target, sample_weight)
             if own is not None and len(rows) == len(own):

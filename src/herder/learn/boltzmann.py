@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._validation import check_fitted, row_weights
+from herder._validation import check_fitted, row_weights, whole_or_not
 from herder.core.blas import one_blas_thread
 from herder.learn.batches import learn_batches
 from herder.learn.draws import draw_rows
@@ -27,13 +27,7 @@ from herder.learn.fit import Fit, FitReport, warn_of_fit
 from herder.learn.methods import DETAILS, Folds, Method, learn
 from herder.learn.online import Stream
 from herder.learn.pseudo import Start, log_pseudo_likelihood
-from herder.learn.rows import (
-    column_names,
-    keeps_on_error,
-    merge_rows,
-    read_codes,
-    warn_of_constants,
-)
+from herder.learn.rows import column_names, merge_rows, read_codes, warn_of_constants
 from herder.models.pairwise import PairwiseModel
 
 if TYPE_CHECKING:
@@ -167,7 +161,6 @@ class BoltzmannMachine(BaseEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @keeps_on_error
     def fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the machine from all rows.
 
@@ -181,9 +174,9 @@ class BoltzmannMachine(BaseEstimator):
             How often each row counts.
         """
         start = self._start()
-        codes, states = read_codes(self, X, self.states, binarize=self.binarize)
-        method = Method.of(self, states[0])
-        with one_blas_thread():  # the same bits for any number of threads
+        with whole_or_not(self), one_blas_thread():  # the same bits for any number of threads
+            codes, states = read_codes(self, X, self.states, binarize=self.binarize)
+            method = Method.of(self, states[0])
             learnt = learn(
                 codes,
                 sample_weight,
@@ -194,16 +187,15 @@ class BoltzmannMachine(BaseEstimator):
             )
             report, sample = learnt.report, learnt.sample
             self._sums = sample.total, sample.means, sample.pairs
-        self._adopt(learnt.fit, report, states)
-        for name, value in learnt.details(states[0]).items():
-            setattr(self, name, value)
-        self._stream = None
+            self._adopt(learnt.fit, report, states)
+            for name, value in learnt.details(states[0]).items():
+                setattr(self, name, value)
+            self._stream = None
         if report.constant:
             warn_of_constants(report.constant, sample.rows.shape[1])
         warn_of_fit(report, self.couplings_)
         return self
 
-    @keeps_on_error
     def partial_fit(
         self, X: object, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -223,15 +215,16 @@ class BoltzmannMachine(BaseEstimator):
             )
         first = not hasattr(self, "model_")
         wanted = self.states if first else self.states_
-        codes, states = read_codes(self, X, wanted, reset=first, binarize=self.binarize)
-        method = Method.of(self, states[0])
-        counts = row_weights(sample_weight, len(codes))
-        stream = self._open_stream(codes.shape[1])
-        stream.alpha = (method.alpha or 0.0) * method.scale
-        learn_batches(stream, codes, counts)
-        self._stream = stream
-        report = stream.report(method.alpha or 0.0, column_names(self))
-        self._adopt(stream.fit(), report, states)
+        with whole_or_not(self):
+            codes, states = read_codes(self, X, wanted, reset=first, binarize=self.binarize)
+            method = Method.of(self, states[0])
+            counts = row_weights(sample_weight, len(codes))
+            stream = self._open_stream(codes.shape[1])
+            stream.alpha = (method.alpha or 0.0) * method.scale
+            learn_batches(stream, codes, counts)
+            self._stream = stream
+            report = stream.report(method.alpha or 0.0, column_names(self))
+            self._adopt(stream.fit(), report, states)
         return self
 
     def pseudo_likelihood(self, X: object) -> float:

@@ -31,6 +31,7 @@ step of Newton's method. The rate falls to a tenth, and the last half of the upd
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._validation import generator
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.learn import _contrastive_jit as _jit
@@ -108,7 +109,7 @@ def fit_cd(
     """
     # Threads would cost more than they save on tables this small, and rounding stays the same.
     with one_blas_thread():
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         learner = _Learner(rows, weights, start, 4 * alpha * penalty_scale)
         n_updates = n_epochs * max(UPDATES, -(-len(rows) // batch_size))
         n_chains = n_particles if persistent else batch_size

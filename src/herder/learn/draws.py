@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._validation import one_of, positive_int
+from herder._validation import generator, one_of, positive_int
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["draw_rows"]
@@ -32,7 +32,7 @@ def draw_rows(
     n_samples = positive_int(n_samples, "n_samples")
     one_of(method, "method", ("auto", "exact", "gibbs", "herded-gibbs"))
     if method == "exact" or (method == "auto" and model.n_sites <= EXACT_SITES):
-        return _draw(model, n_samples, np.random.default_rng(random_state))
+        return _draw(model, n_samples, generator(random_state))
     if method == "herded-gibbs":
         from herder.samplers.herded import herded_gibbs
 

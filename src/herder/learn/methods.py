@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._validation import one_of, positive_int, positive_number
+from herder._validation import generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_nodes, fit_pl, symmetrise
@@ -62,7 +62,7 @@ class Method:
     def of(cls, machine: Any, low: int) -> "Method":
         """Check the parameters of an estimator; ``low`` is the lower state of its rows."""
         name = one_of(machine.method, "method", METHODS)
-        check_seed(machine.random_state)
+        generator(machine.random_state)  # named here, wherever it is used
         penalty = one_of(machine.penalty, "penalty", ("l2", "l1", None)) or "l2"
         if penalty == "l1" and name not in ("pl", "pl-node"):
             raise ValueError(f"penalty must be 'l2' or None for method={name!r}, got 'l1'")
@@ -123,17 +123,6 @@ class Method:
         """Fit as `fit` does, with symmetric couplings."""
         found = self.fit(sample, **options)
         return symmetrise(found, sample) if self.name == "pl-node" else found
-
-
-def check_seed(random_state: object) -> None:
-    """Raise an error that names ``random_state`` unless a generator can be made from it."""
-    seed: Any = random_state
-    try:
-        np.random.default_rng(seed)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"random_state must be an int from 0 on, a Generator or None, got {random_state!r}"
-        ) from None
 
 
 def _check_alpha(machine: Any, name: str) -> float | None:
@@ -299,8 +288,8 @@ def _report(
         constant=tuple(names[i] for i in np.flatnonzero(~varying).tolist()),
         twins=find_twins(sample.means, sample.pairs, names, least=sample.weights.min() / 2),
         runaway="" if alpha else find_runaway(sample, fit.couplings, varying, names),
-        held_out=None if choice is None else float(choice.scores[choice.best].mean()),
-        held_out_independent=None if choice is None else float(choice.independent.mean()),
+        held_out=None if choice is None else choice.held_out,
+        held_out_independent=None if choice is None else choice.held_out_independent,
         tried=None if choice is None else (float(choice.alphas[-1]), float(choice.alphas[0])),
     )
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from herder._validation import non_negative_int, positive_int
+from herder._validation import generator, non_negative_int, positive_int
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["UnmixedWarning", "conditional_probabilities", "impute"]
@@ -208,7 +208,7 @@ class _Unknown:
         if self.max_exact > MOST_EXACT:
             raise ValueError(f"max_exact must be at most {MOST_EXACT}, got {max_exact}")
         self.n_sweeps = positive_int(n_sweeps, "n_sweeps")
-        self.rng = np.random.default_rng(random_state)
+        self.rng = generator(random_state)
         self.known, self.unknown = _read_rows(model, X)
         bits = model.to_states((0, 1))
         self.couplings: Any = bits.couplings

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._validation import positive_int, row_weights
+from herder._validation import generator, positive_int, row_weights
 from herder.learn.fit import Fit
 from herder.learn.pseudo import log_pseudo_likelihood
 from herder.learn.rows import Sample, constant_bias, merge_rows
@@ -158,7 +158,7 @@ def _folds(
     n_folds = positive_int(cv, "cv")
     if not 2 <= n_folds <= n_rows:
         raise ValueError(f"cv must be from 2 to the number of rows, {n_rows}, got {cv!r}")
-    parts = np.array_split(np.random.default_rng(random_state).permutation(n_rows), n_folds)
+    parts = np.array_split(generator(random_state).permutation(n_rows), n_folds)
     return [(np.setdiff1d(np.arange(n_rows), part), np.sort(part)) for part in parts]
 
 

@@ -1,36 +1,29 @@
 """Rows of binary states: what they hold, checked, as 0/1 codes, and equal rows merged."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from herder._validation import fit_rows, row_weights
-from herder.models.graph import one_number
+from herder._validation import finite_number, fit_rows, row_weights
+from herder.models.pairwise import check_alphabet
 
 __all__ = [
     "ConstantColumnWarning",
     "Sample",
-    "check_alphabet",
     "column_names",
     "constant_bias",
     "effective_rows",
     "find_twins",
-    "keeps_on_error",
     "merge_rows",
     "read_codes",
     "warn_of_constants",
 ]
-
-T = TypeVar("T")
-
-#: Both alphabets of a binary site, lower state first.
-ALPHABETS = ((0, 1), (-1, 1))
 
 #: Numbers that are looked at at a time.
 BLOCK = 2**22
@@ -115,9 +108,11 @@ def read_codes(
     binarize : float, optional
         Numbers above it are the upper state, all others the lower one.
     """
-    wanted = None if isinstance(states, str) and states == "auto" else check_alphabet(states)
+    wanted = None
+    if not (isinstance(states, str) and states == "auto"):
+        wanted = check_alphabet(states, "'auto', (0, 1) or (-1, 1)")
     if binarize is not None:
-        binarize = one_number(binarize, "binarize")
+        binarize = finite_number(binarize, "binarize")
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
     rows = _read_numbers(estimator, X, reset=reset)
     codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
@@ -141,7 +136,7 @@ def read_codes(
     if wanted is None:
         if len(lows) == 2:
             raise ValueError(f"X must hold {accepted} only, got -1 as well as 0")
-        wanted = ALPHABETS[-1 in lows]
+        wanted = (-1, 1) if -1 in lows else (0, 1)
     if lows - {wanted[0]}:
         raise ValueError(f"X must hold {accepted} only, got {(lows - {wanted[0]}).pop()}")
     return codes, wanted
@@ -236,14 +231,6 @@ def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
     return rows
 
 
-def check_alphabet(states: str | Sequence[int]) -> tuple[int, int]:
-    """Give ``states`` as one of the two alphabets."""
-    for alphabet in ALPHABETS:
-        if not isinstance(states, str) and np.array_equal(states, alphabet):
-            return alphabet
-    raise ValueError(f"states must be 'auto', (0, 1) or (-1, 1), got {states!r}")
-
-
 def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample:
     """Merge equal rows, and leave out rows of weight zero."""
     counts = row_weights(sample_weight, len(codes))
@@ -275,22 +262,6 @@ def effective_rows(counts: NDArray[np.float64]) -> float:
     if (counts == np.floor(counts)).all():
         return float(counts.sum())
     return float(counts.sum() ** 2 / (counts**2).sum())
-
-
-def keeps_on_error(fit: Callable[..., T]) -> Callable[..., T]:
-    """Let a method that learns leave its estimator as it was when it fails."""
-
-    @wraps(fit)
-    def guarded(self: Any, *args: Any, **options: Any) -> T:
-        before = vars(self).copy()
-        try:
-            return fit(self, *args, **options)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return guarded
 
 
 def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

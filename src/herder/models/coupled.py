@@ -1,5 +1,6 @@
 """What all models with pairwise couplings have in common."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["Coupled"]
 
 
-class Coupled:
+class Coupled(ABC):
     """A model with couplings and energies: its graph, and what follows from all its states."""
 
     couplings: Couplings
 
+    @abstractmethod
     def energy(self, x: ArrayLike) -> Any:
         """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
-        raise NotImplementedError
 
     @property
     def is_sparse(self) -> bool:

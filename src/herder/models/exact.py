@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._validation import one_of, positive_int
+from herder._validation import generator, one_of, positive_int
 from herder.models import enumeration, transfer
 from herder.models.factors import Factors, Field, factors_of, mean_score
 from herder.models.frontier import MAX_CELLS, Plan, plan_sum
@@ -140,7 +140,7 @@ def exact_samples(
     (5, 240)
     """
     n_samples = positive_int(n_samples, "n_samples")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     factors = factors_of(model)
     _, plan = _choose(factors, method)
     if plan is None:

@@ -20,7 +20,6 @@ __all__ = [
     "finite_array",
     "graph_edges",
     "grid_edges",
-    "one_number",
     "read_evidence",
     "row_blocks",
     "size_of",
@@ -125,14 +124,6 @@ def finite_array(values: object, name: str) -> NDArray[np.float64]:
     if not np.isfinite(found).all():
         raise ValueError(f"{name} must be finite, got {found[~np.isfinite(found)][0]}")
     return found
-
-
-def one_number(value: object, name: str) -> float:
-    """Return ``value`` as a finite float."""
-    found = finite_array(value, name)
-    if found.ndim:
-        raise ValueError(f"{name} must be one number, got shape {found.shape}")
-    return float(found)
 
 
 def spread_field(field: object, shape: tuple[int, ...]) -> NDArray[np.float64]:

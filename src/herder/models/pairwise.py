@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from herder._validation import positive_int, positive_number
+from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
 from herder.models.coupled import Coupled
 from herder.models.graph import (
@@ -34,7 +34,6 @@ from herder.models.graph import (
     finite_array,
     graph_edges,
     grid_edges,
-    one_number,
     read_evidence,
     row_blocks,
     size_of,
@@ -42,10 +41,7 @@ from herder.models.graph import (
     spread_field,
 )
 
-__all__ = ["PairwiseModel"]
-
-#: Both alphabets of a binary site, lower state first.
-ALPHABETS = ((0, 1), (-1, 1))
+__all__ = ["PairwiseModel", "check_alphabet"]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -99,8 +95,8 @@ class PairwiseModel(Coupled):
         parts = {
             "couplings": checked,
             "biases": field,
-            "states": _check_alphabet(states),
-            "offset": one_number(offset, "offset"),
+            "states": check_alphabet(states),
+            "offset": finite_number(offset, "offset"),
             "names": check_names(names, n_sites),
         }
         for name, value in parts.items():
@@ -141,7 +137,7 @@ class PairwiseModel(Coupled):
 
     def to_states(self, states: Sequence[int]) -> "PairwiseModel":
         """Give the same distribution, and the same energies, on the other alphabet."""
-        wanted = _check_alphabet(states)
+        wanted = check_alphabet(states)
         if wanted == self.states:
             return self
         rows: Any = self.couplings
@@ -248,7 +244,7 @@ class PairwiseModel(Coupled):
         n_sites = int(np.prod(shape))
         biases = spread_field(field, tuple(np.atleast_1d(shape).tolist())).ravel()
         scale = 1 / positive_number(temperature, "temperature")
-        rows = couplings_of_edges(n_sites, edges, one_number(coupling, "coupling") * scale)
+        rows = couplings_of_edges(n_sites, edges, finite_number(coupling, "coupling") * scale)
         return cls(rows, biases * scale, states)
 
     @classmethod
@@ -278,13 +274,13 @@ class PairwiseModel(Coupled):
             Where the parameters come from.
         """
         n_sites = positive_int(n_sites, "n_sites")
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         edges = graph_edges(graph, n_sites)
-        weights = rng.normal(size=len(edges)) * one_number(coupling_sd, "coupling_sd")
+        weights = rng.normal(size=len(edges)) * finite_number(coupling_sd, "coupling_sd")
         rows: Any = couplings_of_edges(n_sites, edges, weights)
         if isinstance(graph, str) and graph == "complete":
             rows = rows.toarray()
-        return cls(rows, rng.normal(size=n_sites) * one_number(bias_sd, "bias_sd"), states)
+        return cls(rows, rng.normal(size=n_sites) * finite_number(bias_sd, "bias_sd"), states)
 
     @classmethod
     def from_edges(
@@ -350,8 +346,9 @@ class PairwiseModel(Coupled):
             return values @ rows
 
 
-def _check_alphabet(states: Sequence[int]) -> tuple[int, int]:
+def check_alphabet(states: Any, accepted: str = "(0, 1) or (-1, 1)") -> tuple[int, int]:
+    """Return ``states`` as one of the two alphabets of a binary site."""
     for low in (0, -1):
         if not isinstance(states, str) and np.array_equal(states, (low, 1)):
             return (low, 1)
-    raise ValueError(f"states must be (0, 1) or (-1, 1), got {states!r}")
+    raise ValueError(f"states must be {accepted}, got {states!r}")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from herder._validation import positive_int, positive_number
+from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
 from herder.models.coupled import Coupled
 from herder.models.graph import (
@@ -27,7 +27,6 @@ from herder.models.graph import (
     finite_array,
     graph_edges,
     grid_edges,
-    one_number,
     read_evidence,
     row_blocks,
     size_of,
@@ -89,7 +88,7 @@ class PottsModel(Coupled):
         parts = {
             "couplings": checked,
             "fields": table,
-            "offset": one_number(offset, "offset"),
+            "offset": finite_number(offset, "offset"),
             "names": check_names(names, n_sites),
         }
         for name, value in parts.items():
@@ -228,7 +227,7 @@ class PottsModel(Coupled):
         size = (n_sites, positive_int(n_states, "n_states"))
         gains = spread_field(0.0 if field is None else field, size)
         scale = 1 / positive_number(temperature, "temperature")
-        rows = couplings_of_edges(n_sites, edges, one_number(coupling, "coupling") * scale)
+        rows = couplings_of_edges(n_sites, edges, finite_number(coupling, "coupling") * scale)
         return cls(rows, gains * scale)
 
     @classmethod
@@ -256,12 +255,12 @@ class PottsModel(Coupled):
             Where the parameters come from.
         """
         n_sites = positive_int(n_sites, "n_sites")
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         edges = graph_edges(graph, n_sites)
         rows: Any = couplings_of_edges(
-            n_sites, edges, rng.normal(size=len(edges)) * one_number(coupling_sd, "coupling_sd")
+            n_sites, edges, rng.normal(size=len(edges)) * finite_number(coupling_sd, "coupling_sd")
         )
         if isinstance(graph, str) and graph == "complete":
             rows = rows.toarray()
         size = (n_sites, positive_int(n_states, "n_states"))
-        return cls(rows, rng.normal(size=size) * one_number(field_sd, "field_sd"))
+        return cls(rows, rng.normal(size=size) * finite_number(field_sd, "field_sd"))

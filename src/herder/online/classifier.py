@@ -8,8 +8,7 @@ for perceptrons), so that a weight of 2 is not the same as a row given twice.
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from herder._validation import (
     positive_int,
     require_finite,
     row_weights,
+    whole_or_not,
 )
 from herder.online.full import FullWeights
 from herder.online.inputs import RandomState, RowsLike, hold_back
@@ -99,7 +99,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         sample_weight : array-like of shape (n_samples,), optional
             Scales C for each row; a row of weight 0 changes nothing.
         """
-        with self._whole_or_not():
+        with whole_or_not(self):
             self._fit(X, y, sample_weight)
         return self
 
@@ -124,18 +124,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._beside = {}
         self.n_updates_ = 0
         self._run(Lesson(rows, places, rates, teach), test, rule)
-
-    @contextmanager
-    def _whole_or_not(self) -> Iterator[None]:
-        """Leave the estimator as it was if anything fails."""
-        state: dict[str, Any] = vars(self)
-        before = state.copy()
-        try:
-            yield
-        except BaseException:
-            state.clear()
-            state.update(before)
-            raise
 
     def _run(self, lesson: Lesson, test: NDArray[np.intp], rule: Rule) -> None:
         """Make passes until there is nothing left to learn."""
@@ -177,7 +165,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         classes : array-like, optional
             All classes there will be; needed at the first call unless ``new_classes="add"``.
         """
-        with self._whole_or_not():
+        with whole_or_not(self):
             self._partial_fit(X, y, classes, sample_weight)
         return self
 

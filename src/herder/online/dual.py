@@ -52,8 +52,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.online import _dual_jit as _jit
-from herder.online.mercer import KernelLike, Mercer, Rows, RowStore, one_thread
+from herder.online.mercer import KernelLike, Mercer, Rows, RowStore
 from herder.online.rules import ALGORITHMS, FORMS, Rule, step
 from herder.online.span import SpanGaussian, with_room
 
@@ -189,7 +190,7 @@ class DualWeights:
         gaussian = self._gaussian
         dual = self._by_block(gaussian.averaged(self.n_seen) if average else gaussian.coef)
         scores = np.empty((X.shape[0], *dual.shape[:-1]))
-        with one_thread():
+        with one_blas_thread():
             for span, _, table in self._tables(X):
                 scores[span] = table @ dual.T
         return scores
@@ -208,7 +209,7 @@ class DualWeights:
         kernel, signs, gaussian = self.kernel.fixed(X), self._signs(), self._gaussian
         triangles = gaussian.triangles()
         variances = np.empty((X.shape[0], len(signs)))
-        with one_thread():
+        with one_blas_thread():
             for span, rows, table in self._tables(X):
                 own = kernel.diagonal(rows)
                 for k, sign in enumerate(signs):
@@ -267,7 +268,7 @@ class DualWeights:
             self._gaussian = SpanGaussian(self.kernel.precision(self._store.alike(X[:1])))
         turns = np.arange(X.shape[0]) if order is None else np.asarray(order)
         counts = np.zeros(4, np.int64)
-        with one_thread():
+        with one_blas_thread():
             for start in range(0, len(turns), BLOCK):
                 picked = turns[start : start + BLOCK]
                 rows = self._store.alike(X[picked])

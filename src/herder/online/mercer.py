@@ -3,14 +3,12 @@ r"""Mercer kernels by name, of dense and sparse rows, and the rows kept for them
 The names and formulas are those of `sklearn.metrics.pairwise`; "sigmoid" is left out, since it is
 not positive semi-definite. A Gram matrix that is to be factored wants all digits. There "rbf" has
 them not, for it takes :math:`|a - b|^2` from :math:`|a|^2 + |b|^2 - 2 a \cdot b`; here differences
-are taken where that would cancel. Callers compute in `one_thread`: with several BLAS threads the
-last bits depend on how many there are.
+are taken where that would cancel. Callers compute in `one_blas_thread`: with several BLAS threads
+the last bits depend on how many there are.
 """
 
-import functools
 import math
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, cast
 
@@ -20,7 +18,7 @@ from scipy import sparse
 
 from herder._validation import one_of, positive_int
 
-__all__ = ["KERNELS", "KernelLike", "Mercer", "RowStore", "Rows", "one_thread"]
+__all__ = ["KERNELS", "KernelLike", "Mercer", "RowStore", "Rows"]
 
 KERNELS = ("linear", "rbf", "poly", "laplacian")
 
@@ -197,19 +195,6 @@ class RowStore:
             return cls(arrays["supports"].copy())
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         return cls(sparse.csr_array(parts, shape=tuple(arrays["shape"].tolist()), copy=True))
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@functools.cache
-def _controller() -> Any:
-    # Finding the loaded libraries takes milliseconds, more than the values of a short block.
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _squared_distances(A: Rows, B: Rows) -> NDArray[np.float64]:

@@ -67,8 +67,9 @@ def add_potts(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) ->
 
 
 @jit
-def _sweep_sparse(
+def _sweep_binary(
     near: Neighbours,
+    couplings: NDArray[np.float64],  # (n_sites, n_sites) if they are dense, else empty
     order: NDArray[np.intp],
     noise: NDArray[np.float64],  # (n_visits,), logistic
     heat: float,
@@ -83,28 +84,12 @@ def _sweep_sparse(
         if new != x[i]:
             sign = 1.0 if new else -1.0
             x[i] = new
-            for e in range(indptr[i], indptr[i + 1]):
-                f[indices[e]] += sign * weights[e]
-
-
-@jit
-def _sweep_dense(
-    couplings: NDArray[np.float64],
-    order: NDArray[np.intp],
-    noise: NDArray[np.float64],
-    heat: float,
-    x: NDArray[np.uint8],
-    f: NDArray[np.float64],
-) -> None:
-    """Visit binary sites once, with dense couplings."""
-    for k in range(order.shape[0]):
-        i = order[k]
-        new = np.uint8(f[i] > heat * noise[k])
-        if new != x[i]:
-            sign = 1.0 if new else -1.0
-            x[i] = new
-            for j in range(f.shape[0]):
-                f[j] += sign * couplings[i, j]
+            if couplings.shape[0]:
+                for j in range(f.shape[0]):
+                    f[j] += sign * couplings[i, j]
+            else:
+                for e in range(indptr[i], indptr[i + 1]):
+                    f[indices[e]] += sign * weights[e]
 
 
 @jit
@@ -153,22 +138,9 @@ def _exchange(
 
 
 @jit
-def _fill_energies(
-    biases: NDArray[np.float64],
-    x: NDArray[np.uint8],  # (n_heats, n_sites)
-    f: NDArray[np.float64],  # (n_heats, n_sites)
-    energies: NDArray[np.float64],  # (n_heats,), filled in place
-) -> None:
-    """Sum the energies of replicas of binary sites; their log odds hold each coupling twice."""
-    for r in range(energies.shape[0]):
-        energies[r] = 0.0
-        for i in range(x.shape[1]):
-            energies[r] -= x[r, i] * (f[r, i] + biases[i]) / 2
-
-
-@jit
-def run_sparse(
+def run_binary(
     near: Neighbours,
+    couplings: NDArray[np.float64],  # (n_sites, n_sites) if they are dense, else empty
     biases: NDArray[np.float64],
     order: NDArray[np.intp],
     noise: NDArray[np.float64],  # (n_sweeps, n_heats, n_visits)
@@ -185,35 +157,12 @@ def run_sparse(
     energies = np.zeros(heats.shape[0])
     for s in range(out.shape[0]):
         for r in range(heats.shape[0]):
-            _sweep_sparse(near, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
+            _sweep_binary(near, couplings, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
         if heats.shape[0] > 1:
-            _fill_energies(biases, x, f, energies)
-            _exchange(t + s, heats, energies, uniforms[s], who, swaps)
-        out[s] = x[who[0]]
-
-
-@jit
-def run_dense(
-    couplings: NDArray[np.float64],
-    biases: NDArray[np.float64],
-    order: NDArray[np.intp],
-    noise: NDArray[np.float64],
-    uniforms: NDArray[np.float64],
-    heats: NDArray[np.float64],
-    t: int,
-    x: NDArray[np.uint8],
-    f: NDArray[np.float64],
-    who: NDArray[np.intp],
-    swaps: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> None:
-    """Do what `run_sparse` does, with dense couplings."""
-    energies = np.zeros(heats.shape[0])
-    for s in range(out.shape[0]):
-        for r in range(heats.shape[0]):
-            _sweep_dense(couplings, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
-        if heats.shape[0] > 1:
-            _fill_energies(biases, x, f, energies)
+            for r in range(heats.shape[0]):
+                energies[r] = 0.0
+                for i in range(x.shape[1]):  # log odds hold each coupling twice
+                    energies[r] -= x[r, i] * (f[r, i] + biases[i]) / 2
             _exchange(t + s, heats, energies, uniforms[s], who, swaps)
         out[s] = x[who[0]]
 
@@ -233,7 +182,7 @@ def run_potts(
     swaps: NDArray[np.int64],
     out: NDArray[np.uint8],
 ) -> None:
-    """Do what `run_sparse` does, for sites with many states."""
+    """Do what `run_binary` does, for sites with many states."""
     energies = np.zeros(heats.shape[0])
     for s in range(out.shape[0]):
         for r in range(heats.shape[0]):

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
 from herder.samplers.condition import Condition
-from herder.samplers.gibbs import NOISE, chain_seeds
+from herder.samplers.gibbs import NOISE, chain_seeds, random_codes
 from herder.samplers.orders import Field
-from herder.samplers.run import MakeChain, RunOptions, check_options, run_chains
+from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
-__all__ = ["cluster_chains", "swendsen_wang"]
+__all__ = ["cluster_factory", "swendsen_wang"]
 
 
 def swendsen_wang(
@@ -67,16 +67,16 @@ def swendsen_wang(
     """
     n_chains = check_options("swendsen_wang", run)
     condition = Condition(model, evidence)
-    make = cluster_chains(condition, random_state=random_state, n_chains=n_chains)
-    return run_chains("swendsen-wang", condition, make, n_sweeps, options=(), **run)
+    factory = cluster_factory(condition, random_state=random_state, n_chains=n_chains)
+    return run_chains("swendsen-wang", condition, factory, n_sweeps, **run)
 
 
-def cluster_chains(
+def cluster_factory(
     condition: Condition,
     *,
-    random_state: int | np.random.Generator | None,
+    random_state: int | np.random.Generator | None = 0,
     n_chains: int = 1,
-) -> MakeChain:
+) -> ChainFactory:
     """Give the maker of chains."""
     model = condition.field
     if not isinstance(model, PairwiseModel) and (model.edge_weights < 0).any():
@@ -87,7 +87,7 @@ def cluster_chains(
         )
     seeds = chain_seeds(random_state, n_chains)
     bonds = _Bonded(model)
-    return lambda k, start: _ClusterChain(bonds, start, seeds[k])
+    return ChainFactory(lambda k, start: _ClusterChain(bonds, start, seeds[k]), ())
 
 
 class _Bonded:
@@ -116,9 +116,7 @@ class _ClusterChain:
         first, edges, coins = seed.spawn(3)
         self.bonds, self.base, self.binary = bonded.bonds, bonded.base, bonded.binary
         self.edge_rng, self.coin_rng = (np.random.default_rng(s) for s in (edges, coins))
-        rng = np.random.default_rng(first)
-        drawn = rng.integers(0, bonded.n_states, bonded.n_sites, np.uint8)
-        self.x = drawn if start is None else start
+        self.x = random_codes(first, bonded.n_sites, bonded.n_states) if start is None else start
         self.n_sweeps = self.n_clusters = 0
 
     def advance(self, out: NDArray[np.uint8]) -> None:

@@ -1,22 +1,27 @@
 """Endless streams of states."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
-from herder.samplers.clusters import cluster_chains
+from herder.samplers.clusters import cluster_factory
 from herder.samplers.condition import Condition, check_start
-from herder.samplers.gibbs import gibbs_chains
-from herder.samplers.herded import herded_chains
+from herder.samplers.gibbs import gibbs_factory
+from herder.samplers.herded import herded_factory
 from herder.samplers.orders import Field
-from herder.samplers.run import stream_chain
+from herder.samplers.run import ChainFactory, stream_chain
 
 __all__ = ["METHODS", "stream"]
 
-METHODS = ("gibbs", "herded-gibbs", "swendsen-wang")
+FACTORIES: dict[str, Callable[..., ChainFactory]] = {
+    "gibbs": gibbs_factory,
+    "herded-gibbs": herded_factory,
+    "swendsen-wang": cluster_factory,
+}
+METHODS = tuple(FACTORIES)
 
 
 def stream(
@@ -53,12 +58,6 @@ def stream(
     """
     one_of(method, "method", METHODS)
     condition = Condition(model, evidence)
-    if method == "gibbs":
-        settings = {"order": "sequential", "temperatures": None, "random_state": 0} | options
-        make = gibbs_chains(condition, **settings)
-    elif method == "herded-gibbs":
-        make = herded_chains(condition, **options)
-    else:
-        make = cluster_chains(condition, **({"random_state": 0} | options))
-    chain = make(0, check_start(condition, start, 1)[0])
+    factory = FACTORIES[method](condition, **options)
+    chain = factory.make(0, check_start(condition, start, 1)[0])
     return stream_chain(condition, chain)

@@ -16,21 +16,22 @@ of the distributions as it is. The states at T = 1 are the samples.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from herder.models.graph import Adjacency, finite_array
+from herder._validation import generator
+from herder.models.graph import finite_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _gibbs_jit as _jit
 from herder.samplers.condition import Condition
 from herder.samplers.orders import Field
-from herder.samplers.run import MakeChain, RunOptions, check_options, run_chains
+from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
-__all__ = ["chain_seeds", "gibbs", "gibbs_chains", "neighbour_table"]
+__all__ = ["chain_seeds", "chance_table", "gibbs", "gibbs_factory", "random_codes"]
 
 #: Neighbours up to which probabilities are kept in a table, and its size at most.
 TABLE_WIDTH = 8
@@ -91,53 +92,56 @@ def gibbs(
     """
     n_chains = check_options("gibbs", run)
     condition = Condition(model, evidence)
-    heats = _check_heats(temperatures)
-    make = gibbs_chains(
-        condition, order=order, temperatures=heats, random_state=random_state, n_chains=n_chains
+    factory = gibbs_factory(
+        condition,
+        order=order,
+        temperatures=temperatures,
+        random_state=random_state,
+        n_chains=n_chains,
     )
-    options = (heats.tolist(), condition.scan(order).tobytes())
-    return run_chains("gibbs", condition, make, n_sweeps, options=options, **run)
+    return run_chains("gibbs", condition, factory, n_sweeps, **run)
 
 
-def gibbs_chains(
+def gibbs_factory(
     condition: Condition,
     *,
-    order: str | ArrayLike,
-    temperatures: ArrayLike | None,
-    random_state: int | np.random.Generator | None,
+    order: str | ArrayLike = "sequential",
+    temperatures: ArrayLike | None = None,
+    random_state: int | np.random.Generator | None = 0,
     n_chains: int = 1,
-) -> MakeChain:
+) -> ChainFactory:
     """Give the maker of chains."""
     model = condition.field
     path = condition.scan(order)
     heats = _check_heats(temperatures)
     seeds = chain_seeds(random_state, n_chains)
-    degrees = np.diff(model.adjacency.indptr)
-    width = int(degrees.max(initial=0))
+    options = (heats.tolist(), path.tobytes())
+    width = int(np.diff(model.adjacency.indptr).max(initial=0))
     small = width <= TABLE_WIDTH and model.n_sites << max(4, width) <= TABLE_SIZE
     if isinstance(model, PairwiseModel) and small and len(heats) == 1:
-        table = _Table(model, path)
-        return lambda k, start: _TableChain(table, start, seeds[k])
+        near, chances = chance_table(model.to_states((0, 1)))
+        table = _Table(path, near[path], chances)
+        return ChainFactory(lambda k, start: _TableChain(table, start, seeds[k]), options)
     gains = _Gains(model, path, heats)
-    return lambda k, start: _FieldChain(gains, start, seeds[k])
+    return ChainFactory(lambda k, start: _FieldChain(gains, start, seeds[k]), options)
 
 
 def chain_seeds(
     random_state: int | np.random.Generator | None, n_chains: int
 ) -> list[np.random.SeedSequence]:
     """Give a seed for each chain; more chains leave those of the first as they are."""
+    rng = generator(random_state)
+    entropy: Any = random_state
     if isinstance(random_state, np.random.Generator):
-        entropy: Any = random_state.integers(2**63, size=4).tolist()
-    elif random_state is None or (
-        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    ):
-        entropy = random_state
-    else:
-        kind = type(random_state).__name__
-        raise TypeError(f"random_state must be an int, a Generator or None, got {kind}")
-    if isinstance(entropy, int | np.integer) and entropy < 0:
-        raise ValueError(f"random_state must not be negative, got {random_state}")
+        entropy = rng.integers(2**63, size=4).tolist()
     return np.random.SeedSequence(entropy).spawn(n_chains)
+
+
+def random_codes(
+    seed: np.random.SeedSequence, size: int | tuple[int, ...], n_states: int
+) -> NDArray[np.uint8]:
+    """Draw states of sites, all alike."""
+    return np.random.default_rng(seed).integers(0, n_states, size, np.uint8)
 
 
 def _check_heats(temperatures: ArrayLike | None) -> NDArray[np.float64]:
@@ -149,35 +153,33 @@ def _check_heats(temperatures: ArrayLike | None) -> NDArray[np.float64]:
     return heats
 
 
-class _Table:
-    """Probabilities of a binary model for all neighbourhoods."""
+class _Table(NamedTuple):
+    """Probabilities of a binary model for all neighbourhoods, and the order of visits."""
 
-    def __init__(self, model: PairwiseModel, order: NDArray[np.intp]) -> None:
-        bits = model.to_states((0, 1))
-        near, weights = neighbour_table(bits.adjacency)
-        codes = np.arange(2 ** near.shape[1])[:, None] >> np.arange(near.shape[1]) & 1
-        gains = np.zeros((len(near), len(codes)))
-        for column in range(near.shape[1]):  # not by BLAS: the same bits for any threads
-            gains += weights[:, column, None] * codes[:, column]
-        self.chances = expit(bits.biases[:, None] + gains)
-        self.order, self.near = order, near[order]
-        self.n_sites = model.n_sites
+    order: NDArray[np.intp]  # (n_visits,)
+    near: NDArray[np.intp]  # (n_visits, width)
+    chances: NDArray[np.float64]  # (n_sites, 2 ** width)
 
 
-def neighbour_table(adjacency: Adjacency) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Give neighbours and their weights in rows of equal length, filled with n_sites and 0.
+def chance_table(model: PairwiseModel) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Give the neighbours of 0/1 sites, and P(1) for all states of these.
 
-    Four columns at least, so that grids have a loop without a loop inside.
+    Neighbours are in rows of equal length, filled with n_sites, whose state is always 0; four
+    at least, so that grids have a loop without a loop inside. Neighbour d is bit d of a state.
     """
-    degrees = np.diff(adjacency.indptr)
-    n_sites, width = len(degrees), max(4, int(degrees.max(initial=0)))
+    indptr, indices, values = model.adjacency
+    degrees = np.diff(indptr)
+    n_sites, width = model.n_sites, max(4, int(degrees.max(initial=0)))
     near = np.full((n_sites, width), n_sites, dtype=np.intp)
     weights = np.zeros((n_sites, width))
     row = np.repeat(np.arange(n_sites), degrees)
-    column = np.arange(len(row)) - np.repeat(adjacency.indptr[:-1], degrees)
-    near[row, column] = adjacency.indices
-    weights[row, column] = adjacency.weights
-    return near, weights
+    column = np.arange(len(row)) - np.repeat(indptr[:-1], degrees)
+    near[row, column], weights[row, column] = indices, values
+    states = np.arange(2**width)
+    gains = np.zeros((n_sites, len(states)))
+    for d in range(width):  # not by BLAS: the same bits for any number of threads
+        gains += weights[:, d, None] * (states >> d & 1)
+    return near, expit(model.biases[:, None] + gains)
 
 
 class _TableChain:
@@ -188,9 +190,8 @@ class _TableChain:
     ) -> None:
         first, sites = seed.spawn(2)
         self.table, self.rng = table, np.random.default_rng(sites)
-        if start is None:
-            start = np.random.default_rng(first).integers(0, 2, table.n_sites, dtype=np.uint8)
-        self.x = np.append(start, np.uint8(0))
+        state = random_codes(first, len(table.chances), 2) if start is None else start
+        self.x = np.append(state, np.uint8(0))
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         table = self.table
@@ -219,14 +220,14 @@ class _Gains:
     def __init__(self, model: Field, order: NDArray[np.intp], heats: NDArray[np.float64]) -> None:
         self.binary = isinstance(model, PairwiseModel)
         field: Any = model.to_states((0, 1)) if isinstance(model, PairwiseModel) else model
-        self.couplings = field.couplings
         self.near = _jit.Neighbours(*field.adjacency)
         self.base = field.biases if self.binary else field.fields
         self.n_sites, self.n_states = field.n_sites, field.n_states
         share = len(self.near.indices) / max(1, self.n_sites * (self.n_sites - 1))
-        self.dense = self.binary and share > DENSE
-        if self.dense and field.is_sparse:
-            self.couplings = self.couplings.toarray()
+        self.couplings = np.empty((0, 0))  # rows to walk through, if most sites are neighbours
+        if self.binary and share > DENSE:
+            rows: Any = field.couplings
+            self.couplings = rows.toarray() if field.is_sparse else np.array(rows)
         self.order, self.heats = order, heats
         self.stride = max(1, NOISE // (len(heats) * len(order) * self.n_states))
 
@@ -249,8 +250,7 @@ class _FieldChain:
         self.site_rng, self.swap_rng = (np.random.default_rng(s) for s in (sites, swaps))
         n_heats = len(gains.heats)
         if start is None:
-            size = (n_heats, gains.n_sites)
-            self.x = np.random.default_rng(first).integers(0, gains.n_states, size, np.uint8)
+            self.x = random_codes(first, (n_heats, gains.n_sites), gains.n_states)
         else:
             self.x = np.tile(start, (n_heats, 1))
         self.f = np.array([gains.at(x) for x in self.x])
@@ -279,10 +279,8 @@ class _FieldChain:
             return
         noise = self.site_rng.random(shape)
         noise = np.log(noise) - np.log1p(-noise)
-        if gains.dense:
-            _jit.run_dense(gains.couplings, gains.base, gains.order, noise, uniforms, *rest)
-        else:
-            _jit.run_sparse(gains.near, gains.base, gains.order, noise, uniforms, *rest)
+        graph = gains.near, gains.couplings
+        _jit.run_binary(*graph, gains.base, gains.order, noise, uniforms, *rest)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         found = {"x": self.x, "f": self.f, "who": self.who, "swaps": self.swaps}

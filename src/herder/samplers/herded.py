@@ -19,9 +19,9 @@ once a probability is known, and ties do not depend on rounding: the lowest stat
 weights are spread over the invariant interval by a hash of site and neighbourhood: p - u with u
 even in [0, 1) for binary sites, and for others so that each state comes first with its
 probability; all that is fixed, not random. They may all be in its middle too, p - 1/q, as in most
-papers; but then the sites of a uniform grid move in step, and the error stays at 0.7 where spread
-weights converge, and a neighbourhood that comes up only once takes its most probable state, so
-that a model with many neighbours is maximised instead of sampled.
+papers; but then the sites of a uniform grid move in step, and the error stays where it falls with
+spread weights; and a neighbourhood that comes up only once takes its most probable state, so that
+a model with many neighbours is maximised instead of sampled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,19 +29,18 @@ from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from herder._validation import one_of, positive_int
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
 from herder.samplers.condition import Condition
-from herder.samplers.gibbs import neighbour_table
+from herder.samplers.gibbs import chance_table
 from herder.samplers.orders import Field
-from herder.samplers.run import MakeChain, RunOptions, check_options, run_chains
+from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
-__all__ = ["herded_chains", "herded_gibbs"]
+__all__ = ["herded_factory", "herded_gibbs"]
 
 INITIAL = ("spread", "centre")
 
@@ -109,31 +108,38 @@ def herded_gibbs(
     """
     check_options("herded_gibbs", run)
     condition = Condition(model, evidence)
-    make = herded_chains(condition, order=order, initial=initial, max_contexts=max_contexts)
-    options = (initial, condition.scan(order).tobytes())
-    return run_chains("herded-gibbs", condition, make, n_sweeps, options=options, **run)
+    factory = herded_factory(condition, order=order, initial=initial, max_contexts=max_contexts)
+    return run_chains("herded-gibbs", condition, factory, n_sweeps, **run)
 
 
-def herded_chains(
+def herded_factory(
     condition: Condition,
     *,
     order: str | ArrayLike = "sequential",
     initial: str = "spread",
     max_contexts: int = 2**25,
-) -> MakeChain:
+) -> ChainFactory:
     """Give the maker of chains."""
     model = condition.field
     path = condition.scan(order)
     spread = one_of(initial, "initial", INITIAL) == "spread"
     limit = positive_int(max_contexts, "max_contexts")
+    options = (initial, path.tobytes())
     width = int(np.diff(model.adjacency.indptr).max(initial=0))
     small = width <= TABLE_WIDTH and model.n_sites << max(4, width) <= TABLE_SIZE
     if isinstance(model, PairwiseModel) and small:
-        bits = model.to_states((0, 1))
-        tables = table_of_chances(bits)
-        return lambda k, start: TableHerd(bits, path, k, start, spread=spread, tables=tables)
+        near, chances = chance_table(model.to_states((0, 1)))
+        units = np.rint(chances * _jit.UNIT).astype(np.int64)
+        tables = path, near[path], units
+        n_weights = int((2 ** np.diff(model.adjacency.indptr)).sum())
+        return ChainFactory(
+            lambda k, start: TableHerd(tables, k, start, spread=spread, n_weights=n_weights),
+            options,
+        )
     potts = as_potts(model)
-    return lambda k, start: ContextHerd(potts, path, k, start, spread=spread, limit=limit)
+    return ChainFactory(
+        lambda k, start: ContextHerd(potts, path, k, start, spread=spread, limit=limit), options
+    )
 
 
 def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
@@ -147,48 +153,49 @@ def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
     return (words ^ (words >> np.uint64(31))).reshape(shape)
 
 
-def first_state(model: Field, number: int) -> NDArray[np.uint8]:
+def first_state(n_sites: int, n_states: int, number: int) -> NDArray[np.uint8]:
     """Give the state that chain ``number`` begins with: the lowest for the first."""
     if number == 0:
-        return np.zeros(model.n_sites, dtype=np.uint8)
-    words = scattered_words(2 * number + FIRST, (model.n_sites,))
-    return ((words >> np.uint64(32)) * np.uint64(model.n_states) >> np.uint64(32)).astype(np.uint8)
-
-
-def table_of_chances(model: PairwiseModel) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Give the neighbours of 0/1 sites, and P(1) for all their states in units of 2^-52."""
-    near, weights = neighbour_table(model.adjacency)
-    codes = np.arange(2 ** near.shape[1])[:, None] >> np.arange(near.shape[1]) & 1
-    chances = np.zeros((len(near), len(codes)))
-    for column in range(near.shape[1]):  # not by BLAS: the same bits for any number of threads
-        chances += weights[:, column, None] * codes[:, column]
-    return near, np.rint(expit(model.biases[:, None] + chances) * _jit.UNIT).astype(np.int64)
+        return np.zeros(n_sites, dtype=np.uint8)
+    words = scattered_words(2 * number + FIRST, (n_sites,))
+    return ((words >> np.uint64(32)) * np.uint64(n_states) >> np.uint64(32)).astype(np.uint8)
 
 
 class TableHerd:
-    """A chain of 0/1 sites whose weights are all in one table."""
+    """A chain of 0/1 sites whose weights are all in one table.
+
+    Parameters
+    ----------
+    tables : order, neighbours in that order, P(1) by the states of the neighbours
+        What all chains share.
+    number : int
+        Of the chain, from which its start follows.
+    start : ndarray or None
+        First state, if it is given.
+    spread : bool
+        Whether first weights are spread.
+    n_weights : int
+        Neighbourhoods that there are; the table is wider.
+    """
 
     def __init__(
         self,
-        model: PairwiseModel,
-        order: NDArray[np.intp],
+        tables: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]],
         number: int,
         start: NDArray[np.uint8] | None,
         *,
         spread: bool,
-        tables: tuple[NDArray[np.intp], NDArray[np.int64]] | None = None,
+        n_weights: int,
     ) -> None:
-        near, chances = table_of_chances(model) if tables is None else tables
-        self.table = np.empty((*chances.shape, 2), dtype=np.int64)
-        self.table[:, :, 1] = chances
+        self.order, self.near, chances = tables
+        self.n_weights = n_weights
         if spread:
             share = (scattered_words(2 * number, chances.shape) >> np.uint64(12)).astype(np.int64)
         else:
             share = np.full(chances.shape, _jit.UNIT // 2)
-        self.table[:, :, 0] = self.table[:, :, 1] - share
-        self.order, self.near = order, near[order]
-        self.n_weights = int((2 ** np.diff(model.adjacency.indptr)).sum())
-        self.x = np.append(first_state(model, number) if start is None else start, np.uint8(0))
+        self.table = np.stack([chances - share, chances], axis=2)
+        first = first_state(len(chances), 2, number) if start is None else start
+        self.x = np.append(first, np.uint8(0))
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
@@ -222,7 +229,7 @@ class ContextHerd:
 
     def __init__(
         self,
-        model: Field,
+        model: PottsModel,
         order: NDArray[np.intp],
         number: int,
         start: NDArray[np.uint8] | None,
@@ -230,7 +237,6 @@ class ContextHerd:
         spread: bool,
         limit: int,
     ) -> None:
-        model = as_potts(model)
         self.graph = _jit.Graph(
             *model.adjacency,
             model.fields,
@@ -240,7 +246,8 @@ class ContextHerd:
         self.order, self.limit, self.spread = order, limit, spread
         self.salt = scattered_words(2 * number, (1,))[0]
         self._grow(_empty_contexts(0, model.n_states))
-        self.x = first_state(model, number) if start is None else start
+        n_sites, n_states = model.fields.shape
+        self.x = first_state(n_sites, n_states, number) if start is None else start
 
     def _grow(self, old: _jit.Contexts) -> None:
         """Move contexts to a table in which one more sweep fits."""

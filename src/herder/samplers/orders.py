@@ -1,18 +1,16 @@
 """Orders in which a sweep visits the sites."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder.models.factors import Field
 from herder.models.graph import Adjacency
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 
 __all__ = ["ORDERS", "Field", "check_model", "colour_sites", "scan_order"]
-
-#: What the samplers work on.
-Field: TypeAlias = PairwiseModel | PottsModel
 
 ORDERS = ("sequential", "reversed", "checkerboard")
 

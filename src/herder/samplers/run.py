@@ -6,7 +6,7 @@ else, burn-in, evidence, averages, diagnostics and resuming, is the same for all
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Protocol, TypedDict
+from typing import Any, NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +24,9 @@ from herder.samplers.sampling import ChainPosition, Sampling, SamplingPosition
 
 __all__ = [
     "Chain",
-    "Condition",
-    "MakeChain",
+    "ChainFactory",
     "RunOptions",
     "check_options",
-    "check_start",
     "run_chains",
     "stream_chain",
 ]
@@ -64,8 +62,13 @@ class Chain(Protocol):
         ...
 
 
-#: Makes chain number k, at a start or where the sampler likes.
-MakeChain = Callable[[int, NDArray[np.uint8] | None], Chain]
+class ChainFactory(NamedTuple):
+    """What a sampler gives to be run."""
+
+    #: Makes chain number k, at a start or where the sampler likes.
+    make: Callable[[int, NDArray[np.uint8] | None], Chain]
+    #: What a run that goes on must have in common with the first, beside the model.
+    options: tuple[Any, ...]
 
 
 class RunOptions(TypedDict, total=False):
@@ -118,10 +121,9 @@ def check_options(function: str, run: Mapping[str, Any]) -> int:
 def run_chains(
     method: str,
     condition: Condition,
-    make: MakeChain,
+    factory: ChainFactory,
     n_sweeps: int,
     *,
-    options: object,
     n_chains: int = 1,
     burn_in: int = 0,
     every: int = 1,
@@ -132,7 +134,7 @@ def run_chains(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Sampling:
-    """Run the chains that ``make`` gives; see `RunOptions`."""
+    """Run the chains of a factory; see `RunOptions`."""
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
     n_chains = positive_int(n_chains, "n_chains")
     burn_in = non_negative_int(burn_in, "burn_in")
@@ -145,9 +147,9 @@ def run_chains(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a callable or None, got {type(progress).__name__}")
     starts = check_start(condition, start, n_chains)
-    chains = [make(k, starts[k]) for k in range(n_chains)]
+    chains = [factory.make(k, starts[k]) for k in range(n_chains)]
     monitors = [Monitor(model.n_sites, model.n_states, edges, named) for _ in chains]
-    origin = _digest(method, condition, options)
+    origin = _digest(method, condition, factory.options)
     if resume is not None:
         if burn_in:
             raise ValueError(f"burn_in must be 0 with resume, got {burn_in}")
@@ -297,7 +299,7 @@ def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functi
     return named
 
 
-def _digest(method: str, condition: Condition, options: object) -> str:
+def _digest(method: str, condition: Condition, options: tuple[Any, ...]) -> str:
     """Name a model and options, so that a position cannot be taken for another's."""
     model = condition.model
     found = sha256(repr((method, model.states, model.n_sites, options)).encode())
