@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import herder.online
 from herder import NHERD, MomentHerder, merge
-from herder._store import load_arrays, save_arrays
+from herder.core.state import load_arrays, save_arrays
 from herder.io import FORMAT_VERSION, load, read_model, save
 from herder.io._online import CLASSES
 from herder.io._plain import plain_params, read_params

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from herder._store import load_arrays, save_arrays
+from herder.core.state import load_arrays, save_arrays
 from herder.io import FORMAT_VERSION, load, read_model, save
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel

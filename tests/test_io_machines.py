@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from herder._store import load_arrays, save_arrays
+from herder.core.state import load_arrays, save_arrays
 from herder.io import load, read_model, save
 from herder.learn.boltzmann import BoltzmannMachine
 

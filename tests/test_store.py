@@ -12,7 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from herder._store import load_arrays, map_array, open_table, save_arrays, whole_file, write_table
+from herder._store import map_array, open_table, write_table
+from herder.core.files import whole_file
+from herder.core.state import load_arrays, save_arrays
 
 FORMATS = ["csv", "npy", "npz", "parquet"]
 
@@ -95,7 +97,8 @@ def test_a_full_disk_leaves_no_file(tmp_path, suffix):
     code = f"""
         import resource, signal
         import numpy as np
-        from herder._store import save_arrays, write_table
+        from herder._store import write_table
+        from herder.core.state import save_arrays
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         noise = np.random.default_rng(0).random(20_000)
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, {resource.RLIM_INFINITY}))

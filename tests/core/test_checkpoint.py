@@ -4,7 +4,6 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from herder._store import save_arrays
 from herder.core import (
     EnumeratedSystem,
     MiniBatches,
@@ -14,6 +13,7 @@ from herder.core import (
     load_checkpoint,
     save_checkpoint,
 )
+from herder.core.state import save_arrays
 
 ROWS = np.array([[0, 0], [3, 1], [1, 2]])
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder import MomentHerder, Moments, moment_herd
-from herder._store import save_arrays
+from herder.core.state import save_arrays
 from herder.fields import Position
 from herder.fields.condition import Condition
 from herder.models import CliqueFeatures

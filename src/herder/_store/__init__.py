@@ -1,4 +1,4 @@
-"""Files: whole or not at all, tables in chunks, arrays with a JSON header.
+"""Table files, read in chunks and written whole or not at all.
 
 A table file has named columns. What the formats can say differs:
 
@@ -16,18 +16,13 @@ suffix    columns
 A missing value is NaN in a float column and None elsewhere (the column is then of objects).
 """
 
-from herder._store.arrays import load_arrays, save_arrays
-from herder._store.files import whole_file
 from herder._store.numpy_table import map_array
 from herder._store.source import TableSource
 from herder._store.tables import open_table, write_table
 
 __all__ = [
     "TableSource",
-    "load_arrays",
     "map_array",
     "open_table",
-    "save_arrays",
-    "whole_file",
     "write_table",
 ]

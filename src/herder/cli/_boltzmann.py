@@ -9,9 +9,9 @@ from typing import Any
 import typer
 from rich.progress import Progress
 
-from herder._store import whole_file
 from herder.cli._batch import counted
 from herder.cli._binary import BinaryTable, read_binary
+from herder.core.files import whole_file
 from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.check import FitCheck, check_fit

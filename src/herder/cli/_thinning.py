@@ -14,11 +14,12 @@ import typer
 from numpy.typing import NDArray
 from rich.progress import Progress, TaskID
 
-from herder._store import whole_file, write_table
+from herder._store import write_table
 from herder._validation import positive_int
 from herder.cli._border import heed_signals
 from herder.cli._sample import Roles, Sample, read_sample, read_scores
 from herder.cli._thin_cost import Effort
+from herder.core.files import whole_file
 from herder.kernel.cost import LONG_SECONDS, Cost
 from herder.kernel.functions import Energy, Kernel, Stein, centred
 from herder.kernel.inputs import locate, read_labels, read_weights

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store import load_arrays, save_arrays
 from herder.core.dynamics import Step
+from herder.core.state import load_arrays, save_arrays
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 

@@ -19,8 +19,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._store import load_arrays, save_arrays
 from herder._validation import non_negative_int, one_of
+from herder.core.state import load_arrays, save_arrays
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from herder._store import load_arrays, save_arrays, whole_file
-from herder._store.files import PathLike
+from herder.core.files import PathLike, whole_file
+from herder.core.state import load_arrays, save_arrays
 from herder.io import _fields, _machines, _online
 
 __all__ = ["load", "read_model", "save"]

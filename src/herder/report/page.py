@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from herder._store import whole_file
+from herder.core.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

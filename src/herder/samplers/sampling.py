@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store import load_arrays, save_arrays
+from herder.core.state import load_arrays, save_arrays
 
 __all__ = ["ChainPosition", "Sampling", "SamplingPosition"]
 

@@ -3,7 +3,7 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ PathLike = str | os.PathLike[str]
 
 
 @contextmanager
-def whole_file(path: PathLike) -> Iterator[Path]:
+def whole_file(path: PathLike) -> Generator[Path]:
     """Give a temporary path beside ``path``; on success it takes the place of ``path``.
 
     On any exception, Ctrl-C included, the temporary file goes and ``path`` is as it was.
