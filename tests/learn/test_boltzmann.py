@@ -469,11 +469,11 @@ def test_a_fit_that_fails_changes_nothing():
         ({"alpha": np.ones(3)}, "alpha must be a number or 'cv'"),
         ({"binarize": np.nan}, "binarize must be finite"),
         ({"binarize": "a"}, "binarize must be"),
-        ({"binarize": [0, 1, 2]}, "binarize must be one number"),
+        ({"binarize": [0, 1, 2]}, "binarize must be a number"),
         ({"states": 3}, "states must be 'auto'"),
         ({"alpha": "cv", "alphas": 3}, "alphas must be a list of numbers"),
         ({"random_state": "a"}, "random_state must be an int"),
-        ({"random_state": -1}, "random_state must be an int from 0 on"),
+        ({"random_state": -1}, "random_state must be 0 or more"),
     ],
 )
 def test_parameters_are_named(wrong, message):
