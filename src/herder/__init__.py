@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from herder.core.contrastive import ContrastiveSystem
     from herder.core.dynamics import HerdingSystem, Step, herd
     from herder.core.enumerated import EnumeratedSystem, MiniBatches, NeuronSystem
+    from herder.data.hashing import hash_features
     from herder.fields.bounds import Bounds, count_bounds, expectation_bounds
     from herder.fields.diagnose import MomentDiagnostics
     from herder.fields.live import Position
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from herder.online.aggressive import PassiveAggressive
     from herder.online.confidence import ConfidenceWeighted
     from herder.online.gaussian import AROW, NHERD, SecondOrderPerceptron
-    from herder.online.hashing import hash_features
     from herder.online.merging import merge
     from herder.online.perceptron import Perceptron
     from herder.online.river import for_river
@@ -195,7 +195,7 @@ _HOME = {
     "expectation_bounds": "herder.fields.bounds",
     "for_river": "herder.online.river",
     "gibbs": "herder.samplers.gibbs",
-    "hash_features": "herder.online.hashing",
+    "hash_features": "herder.data.hashing",
     "herd": "herder.core.dynamics",
     "herd_density": "herder.kernel.density",
     "herded_gibbs": "herder.samplers.herded",

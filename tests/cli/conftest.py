@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from herder._store import write_table
+from herder.data import write_table
 from tests.cli import samples
 
 NAMES = ("rain", "wind", "cold", "dark", "late")

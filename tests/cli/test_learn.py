@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import herder.online
 from herder import NHERD, hash_features
-from herder._store import write_table
 from herder.cli import _svmlight, app
+from herder.data import write_table
 from herder.io import load, read_model, save
 
 rng = np.random.default_rng(12)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from herder._store import write_table
 from herder.cli import app
+from herder.data import write_table
 from herder.io import load, read_model
 from tests.cli.conftest import NAMES, binary_rows, write_csv
 

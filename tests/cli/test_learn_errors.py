@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from herder import NHERD
-from herder._store import write_table
 from herder.cli import _svmlight, app
+from herder.data import write_table
 from herder.io import load, save
 
 GOOD = "1 1:1 2:1\n-1 2:3\n" * 20

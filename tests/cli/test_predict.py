@@ -12,8 +12,8 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 from herder import AROW, NHERD, PassiveAggressive, VotedPerceptron, hash_features
-from herder._store import open_table, write_table
 from herder.cli import app
+from herder.data import open_table, write_table
 from herder.io import save
 
 rng = np.random.default_rng(31)

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from herder import NHERD
-from herder._store import open_table
 from herder.cli import app
+from herder.data import open_table
 from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.models.pairwise import PairwiseModel

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from herder._store import open_table
 from herder.cli import app
+from herder.data import open_table
 from herder.io import save
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from herder import NHERD
-from herder._store import write_table
 from herder.cli import app
+from herder.data import write_table
 from herder.io import save
 from herder.models.pairwise import PairwiseModel
 

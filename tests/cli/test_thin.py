@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import herder
 from herder import thin
-from herder._store import open_table, write_table
 from herder.cli import _thinning, app
-from herder.cli._sample import Roles, read_sample
+from herder.data import open_table, write_table
+from herder.data.sample import Roles, read_sample
 from tests.cli.samples import DROPPED, NAMES, columns, numbers
 
 
@@ -47,7 +47,7 @@ def test_rows_are_those_of_the_library_with_all_columns(plants, tmp_path, suffix
 
 def test_chunks_of_any_size_give_the_same_rows(plants, tmp_path, monkeypatch):
     run(plants, "-n", 12, "-o", tmp_path / "a.csv", *DROPPED)
-    monkeypatch.setattr("herder.cli._sample.CHUNK_BYTES", 2000)
+    monkeypatch.setattr("herder.data.sample.CHUNK_BYTES", 2000)
     run(plants, "-n", 12, "-o", tmp_path / "b.csv", *DROPPED)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
@@ -77,11 +77,9 @@ def test_draws_are_located_and_stay_mapped(draws, tmp_path):
     assert list(found) == ["row", "weight", "chain", "draw"]
     assert np.array_equal(X[found["chain"], found["draw"]], np.load(tmp_path / "few.npy"))
     assert np.array_equal(found["row"], chosen.indices)
-    from rich.progress import Progress
-
-    sample = read_sample(draws, Roles(), Progress(disable=True))
+    sample = read_sample(draws, Roles())
     assert sample.is_mapped
-    assert not read_sample(draws, Roles(columns=("x1",)), Progress(disable=True)).is_mapped
+    assert not read_sample(draws, Roles(columns=("x1",))).is_mapped
 
 
 def test_columns_and_drop_say_the_same(plants, tmp_path):

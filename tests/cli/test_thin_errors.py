@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from herder._store import write_table
 from herder.cli import app
+from herder.data import write_table
 from tests.cli.samples import DROPPED, NAMES
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from herder._store import open_table
 from herder.cli import app
+from herder.data import open_table
 
 BOTH = """variable_a,variable_b,count,total
 coughs,coughs,120,300

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import herder
 from herder import MomentHerder, Moments
-from herder._store import open_table
 from herder.cli import app
+from herder.data import open_table
 
 
 def run(*words: object, code: int = 0):

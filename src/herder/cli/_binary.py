@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
-from herder._store import TableSource, open_table
 from herder.cli._border import heed_signals
+from herder.data import TableSource, open_table
 
 __all__ = ["BinaryTable", "binary_block", "numbered_chunks", "read_binary"]
 

@@ -15,10 +15,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store import TableSource
 from herder.cli._batch import Batch, Faults
 from herder.cli._csv_lines import CsvLines, CsvRows, is_number
-from herder.online.hashing import hash_features
+from herder.data import TableSource
+from herder.data.hashing import hash_features
 
 __all__ = ["CHUNK_BYTES", "Columns", "Table", "choose_columns", "read_columns"]
 

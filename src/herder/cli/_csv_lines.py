@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store.csv_table import _FLOAT, _kind, _parser
-from herder._store.source import TEXT_BYTES, Chunk
 from herder.cli._batch import Faults
 from herder.cli._border import heed_signals
+from herder.data.csv_table import _FLOAT, _kind, _parser
+from herder.data.source import TEXT_BYTES, Chunk
 
 __all__ = ["CsvLines", "CsvRows", "is_number", "open_csv_lines"]
 

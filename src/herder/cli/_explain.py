@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.cli._columns import Columns
-from herder.online.hashing import hash_features
+from herder.data.hashing import hash_features
 
 __all__ = ["Ranking", "Words", "rank"]
 

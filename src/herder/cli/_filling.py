@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
-from herder._store import TableSource, open_table, write_table
 from herder.cli._batch import counted
 from herder.cli._binary import binary_block, numbered_chunks
+from herder.data import TableSource, open_table, write_table
 from herder.learn.missing import conditional_probabilities
 from herder.models.pairwise import PairwiseModel
 

@@ -10,13 +10,13 @@ from typing import Any, TextIO
 from numpy.typing import NDArray
 from rich.progress import Progress
 
-from herder._store import write_table
 from herder.cli._answers import Answers, Marks, Teller
 from herder.cli._batch import Batch, Faults, counted
 from herder.cli._border import heed_signals
 from herder.cli._columns import CHUNK_BYTES, Columns
 from herder.cli._explain import Words, rank
 from herder.cli._stream import Input, Stream, open_stream
+from herder.data import write_table
 from herder.io import read_model
 
 __all__ = ["Job", "run_job"]

@@ -11,13 +11,13 @@ import typer
 from numpy.typing import NDArray
 from rich.progress import Progress, TaskID
 
-from herder._store import write_table
 from herder._validation import positive_int
 from herder.cli._batch import counted
 from herder.cli._border import heed_signals
 from herder.cli._field import GivenField, read_evidence, read_field
 from herder.core.files import whole_file
 from herder.core.lanes import count_threads
+from herder.data import write_table
 from herder.samplers.monitor import FEW_DRAWS, LARGEST_R_HAT
 from herder.samplers.sampling import Sampling
 

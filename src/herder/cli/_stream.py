@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from rich.progress import Progress
 
-from herder._store import open_table
 from herder.cli._batch import Batch, Faults, counted
 from herder.cli._border import heed_signals
 from herder.cli._columns import Columns, Table, read_columns
 from herder.cli._csv_lines import open_csv_lines
 from herder.cli._svmlight import STDIN, SVMLIGHT_SUFFIXES, is_svmlight, read_svmlight
+from herder.data import open_table
 
 __all__ = ["TABLE_SUFFIXES", "Facts", "Input", "Stream", "open_stream"]
 

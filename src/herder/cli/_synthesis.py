@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
-from herder._store import TableSource, write_table
 from herder._validation import positive_int
 from herder.cli._border import heed_signals
 from herder.cli._odds import more_than, tail_lines
@@ -23,6 +22,7 @@ from herder.cli._table import (
     look_again,
     open_input,
 )
+from herder.data import TableSource, write_table
 from herder.fields.condition import Condition
 from herder.fields.diagnose import MomentDiagnostics, diagnose
 from herder.fields.live import MomentHerd

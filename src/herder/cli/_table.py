@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
-from herder._store import TableSource, open_table
 from herder.cli._border import heed_signals
+from herder.data import TableSource, open_table
 from herder.fields.diagnose import row_hashes
 from herder.models.moments import Moments
 from herder.models.variables import encode

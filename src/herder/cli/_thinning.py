@@ -14,15 +14,15 @@ import typer
 from numpy.typing import NDArray
 from rich.progress import Progress, TaskID
 
-from herder._store import write_table
 from herder._validation import positive_int
 from herder.cli._border import heed_signals
-from herder.cli._sample import Roles, Sample, read_sample, read_scores
 from herder.cli._thin_cost import Effort
 from herder.core.files import whole_file
+from herder.data import write_table
+from herder.data.rows import locate, read_labels, read_weights
+from herder.data.sample import Roles, Sample, read_sample, read_scores
 from herder.kernel.cost import LONG_SECONDS, Cost
 from herder.kernel.functions import Energy, Kernel, Stein, centred
-from herder.kernel.inputs import locate, read_labels, read_weights
 from herder.kernel.losses import Losses, column_losses
 from herder.kernel.resolve import attach_scores, resolve_kernel
 from herder.kernel.result import Thinning
@@ -79,7 +79,7 @@ class _Done:
 def run_job(job: Job, progress: Progress) -> list[str]:
     """Do the job; give the lines to print."""
     n = positive_int(job.n, "n")
-    sample = read_sample(job.table, job.roles, progress)
+    sample = read_sample(job.table, job.roles, _Watcher(progress))
     n_rows = len(sample.values)
     if n > n_rows:
         raise ValueError(f"n must be at most the {n_rows:,} rows of {job.table}, got {n}")

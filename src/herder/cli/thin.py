@@ -189,8 +189,8 @@ def thin(
         require_output(report, "report", suffixes=(".html", ".htm"), others=[*inputs, *outputs])
         import herder.report  # noqa: F401 (says now if it cannot be made)
     _require_sense(kernel, scores, sample_weight, log_weight, label_column, shares)
-    from herder.cli._sample import Roles
     from herder.cli._thinning import Job, run_job
+    from herder.data.sample import Roles
 
     job = Job(
         table=table,

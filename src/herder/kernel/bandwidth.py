@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder.kernel.inputs import read_rows
+from herder.data.rows import read_rows
 
 __all__ = ["MEDIAN_ROWS", "even_rows", "median_bandwidth", "median_distance"]
 

@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import positive_int
 from herder.core.lanes import Progress
+from herder.data.rows import read_rows, read_weights
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import DOUBLE_TIES, pick_first, typical
 from herder.kernel.functions import Stein
-from herder.kernel.inputs import read_rows, read_weights
 from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
 from herder.kernel.targets import read_target
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
 from herder.kernel.functions import Kernel
-from herder.kernel.inputs import Rows, locate
 from herder.kernel.labelled import LabelledCandidates
 from herder.kernel.losses import Losses, column_losses
 from herder.kernel.mmd import root

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress
+from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, Sample
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import Rules, choose
 from herder.kernel.cost import LONG_SECONDS, exact_cost
 from herder.kernel.functions import Stein
-from herder.kernel.inputs import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.labelled import LabelledCandidates, Shares, quotas
 from herder.kernel.quadrature import choose_weighted
 from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel

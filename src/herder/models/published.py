@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store import open_table, write_table
+from herder.data import open_table, write_table
 from herder.models.columns import alphabet, named_columns
 from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques

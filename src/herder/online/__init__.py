@@ -4,10 +4,10 @@ What they share is not the herding loop but its temper: each row moves the weigh
 and with a covariance over the weights the steps shrink where evidence has come in.
 """
 
+from herder.data.hashing import hash_features
 from herder.online.aggressive import PassiveAggressive
 from herder.online.confidence import ConfidenceWeighted
 from herder.online.gaussian import AROW, NHERD, SecondOrderPerceptron
-from herder.online.hashing import hash_features
 from herder.online.merging import merge
 from herder.online.perceptron import Perceptron
 from herder.online.river import for_river

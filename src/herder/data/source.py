@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TEXT_BYTES", "Chunk", "TableSource", "UnfitError", "as_text", "width"]
+__all__ = ["TEXT_BYTES", "Chunk", "TableSource", "UnfitError", "as_text", "silent", "width"]
 
 Chunk = dict[str, NDArray[Any]]
 
@@ -45,3 +45,7 @@ def as_text(values: NDArray[Any]) -> NDArray[Any]:
 def width(dtype: np.dtype[Any]) -> int:
     """Bytes of one value in memory, roughly."""
     return TEXT_BYTES + dtype.itemsize if dtype.kind in "OU" else dtype.itemsize
+
+
+def silent(share: float, note: str) -> None:
+    """Report no progress."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
-from herder.online.hashing import hash_features
+from herder.data.hashing import hash_features
 
 WORDS = st.text("abcdeäß", min_size=1, max_size=4)
 TOKENS = st.lists(st.lists(WORDS, max_size=8), min_size=1, max_size=6)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store.source import TEXT_BYTES, Chunk, TableSource, UnfitError
 from herder.core.files import PathLike
+from herder.data.source import TEXT_BYTES, Chunk, TableSource, UnfitError
 
 __all__ = ["import_pyarrow", "open_parquet", "write_parquet"]
 

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from herder._store import map_array, open_table, write_table
 from herder.core.files import whole_file
 from herder.core.state import load_arrays, save_arrays
+from herder.data import map_array, open_table, write_table
 
 FORMATS = ["csv", "npy", "npz", "parquet"]
 
@@ -97,7 +97,7 @@ def test_a_full_disk_leaves_no_file(tmp_path, suffix):
     code = f"""
         import resource, signal
         import numpy as np
-        from herder._store import write_table
+        from herder.data import write_table
         from herder.core.state import save_arrays
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         noise = np.random.default_rng(0).random(20_000)

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store.source import TEXT_BYTES, Chunk, TableSource
+from herder.data.source import TEXT_BYTES, Chunk, TableSource
 
 __all__ = ["open_csv", "write_csv"]
 

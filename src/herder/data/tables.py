@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from herder._store.csv_table import open_csv, write_csv
-from herder._store.numpy_table import open_npy, open_npz, write_npy, write_npz
-from herder._store.parquet_table import import_pyarrow, open_parquet, write_parquet
-from herder._store.source import Chunk, TableSource, UnfitError
 from herder.core.files import PathLike, whole_file
+from herder.data.csv_table import open_csv, write_csv
+from herder.data.numpy_table import open_npy, open_npz, write_npy, write_npz
+from herder.data.parquet_table import import_pyarrow, open_parquet, write_parquet
+from herder.data.source import Chunk, TableSource, UnfitError
 
 __all__ = ["open_table", "write_table"]
 

@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 from scipy import sparse
 
-from herder.kernel.forms import locate
-from herder.kernel.inputs import read_rows
+from herder.data.forms import locate
+from herder.data.rows import read_rows
 
 RNG = np.random.default_rng(5)
 DRAWS = {"mu": RNG.normal(size=(2, 5)), "theta": RNG.normal(size=(2, 5, 3))}
@@ -307,7 +307,7 @@ def test_locate():
 
 def test_reading_an_array_imports_no_other_library():
     code = (
-        "import sys; from herder.kernel.inputs import read_rows\n"
+        "import sys; from herder.data.rows import read_rows\n"
         "read_rows([[1.0], [2.0]]).take([[1], [2]], [0])\n"
         "print(*{n.partition('.')[0] for n in sys.modules} & "
         "{'pandas', 'polars', 'xarray', 'sklearn', 'numba', 'matplotlib'})"

@@ -8,8 +8,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herder.kernel import inputs
-from herder.kernel.inputs import read_choice, read_labels, read_rows, read_weights
+from herder.data import rows as inputs
+from herder.data.rows import read_choice, read_labels, read_rows, read_weights
 
 
 def test_mapped_files_stay_mapped_and_are_checked_in_blocks(tmp_path):

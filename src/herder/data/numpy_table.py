@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._store.source import Chunk, TableSource, UnfitError, as_text, width
 from herder.core.files import PathLike
+from herder.data.source import Chunk, TableSource, UnfitError, as_text, width
 
 __all__ = ["map_array", "open_npy", "open_npz", "write_npy", "write_npz"]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder.kernel.forms import form_of, locate, read_columns, take_rows
+from herder.data.forms import form_of, locate, read_columns, take_rows
 
 __all__ = [
     "Rows",

@@ -16,9 +16,9 @@ suffix    columns
 A missing value is NaN in a float column and None elsewhere (the column is then of objects).
 """
 
-from herder._store.numpy_table import map_array
-from herder._store.source import TableSource
-from herder._store.tables import open_table, write_table
+from herder.data.numpy_table import map_array
+from herder.data.source import TableSource
+from herder.data.tables import open_table, write_table
 
 __all__ = [
     "TableSource",

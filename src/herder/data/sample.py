@@ -1,4 +1,4 @@
-"""The sample that ``herder thin`` reads: its numbers in memory or mapped, the rest re-read.
+"""A sample in a file: its numbers in memory or mapped, the rest re-read.
 
 Columns that distances are taken over are read once. All columns of the chosen rows are read
 again at the end, so that text and labels come along and nothing else is held.
@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import Progress
 
-from herder._store import TableSource, map_array, open_table
-from herder.cli._border import heed_signals
-from herder.kernel.inputs import Rows, require_finite
+from herder.core.lanes import Progress
+from herder.data.numpy_table import map_array
+from herder.data.rows import Rows, require_finite
+from herder.data.source import Chunk, TableSource, silent
+from herder.data.tables import open_table
 
 __all__ = ["Roles", "Sample", "read_sample", "read_scores"]
 
@@ -24,8 +25,6 @@ CHUNK_BYTES = 32 * 2**20
 
 #: Rows that a trial of the output's format is made of, besides those with gaps.
 N_TRIAL = 4
-
-Chunk = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -106,14 +105,24 @@ class Sample:
         return base is not None
 
 
-def read_sample(path: Path, roles: Roles, progress: Progress) -> Sample:
-    """Read a file of rows, or of chains and draws; what is not numbers is refused by name."""
+def read_sample(path: Path, roles: Roles, progress: Progress = silent) -> Sample:
+    """Read a file of rows, or of chains and draws; what is not numbers is refused by name.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    roles : Roles
+        What its columns are for.
+    progress : callable, optional
+        Called with the share that has been read, and what is being done.
+    """
     if path.suffix.lower() == ".npy":
         sample = _map_sample(path, roles)
     else:
-        task = progress.add_task(f"opening {path.name}", total=None, note="")
+        progress(0.0, f"opening {path.name}")
         source = open_table(path)
-        progress.update(task, total=1, completed=1)
+        progress(1.0, f"opening {path.name}")
         sample = _load_sample(source, roles, progress)
     try:
         require_finite(Rows(sample.values, tuple(sample.used), sample.shape, "file"))
@@ -180,7 +189,6 @@ def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sampl
         name: [] for name in (roles.label, roles.weight) if name is not None
     }
     trial: list[Chunk] = []
-    task = progress.add_task(f"reading {source.path.name}", total=n, note="")
     for start, chunk in _numbered(source):
         columns = [_numbers(chunk[name]) for name in used]
         odd = [name for name, column in zip(used, columns, strict=True) if column is None]
@@ -194,7 +202,7 @@ def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sampl
         for name, parts in others.items():
             parts.append(chunk[name])
         trial += _examples(chunk, first=not start)
-        progress.update(task, completed=start + len(chunk[names[0]]))
+        progress((start + len(chunk[names[0]])) / n, f"reading {source.path.name}")
     if values is None:
         raise ValueError(f"{source.path} must hold at least one row, got none")
     kept = {name: np.concatenate(parts) for name, parts in others.items()}
@@ -219,7 +227,6 @@ def _numbered(source: TableSource) -> Iterator[tuple[int, Chunk]]:
     """Give chunks with the number of their first row."""
     start = 0
     for chunk in source.chunks(CHUNK_BYTES):
-        heed_signals()
         yield start, chunk
         start += len(chunk[source.names[0]])
 
