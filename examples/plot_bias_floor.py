@@ -40,9 +40,9 @@ for name, line in lines.items():
     print(f"{name:<28} {line[10]:.1e}   {line[-1]:.1e}")
 
 # %%
-# What to do: ``diagnose`` compares orders with the exact answer on small parts of a model; a run
-# of ``gibbs`` beside it shows whether the two agree within the errors of the latter; and who
-# needs more digits than the floor allows takes ``gibbs`` altogether.
+# What to do: ``check_scan_orders`` compares orders with the exact answer on small parts of a
+# model; a run of ``gibbs`` beside it shows whether the two agree within the errors of the latter;
+# and who needs more digits than the floor allows takes ``gibbs`` altogether.
 
 order = ("herded Gibbs, couplings 0.3", "herded Gibbs, couplings 0.6")
 order += ("herded Gibbs, couplings 1", "Gibbs, couplings 1")

@@ -63,5 +63,5 @@ axes[0].legend(frameon=False, fontsize=8)
 
 # %%
 # In the last case the distance stays where it is, however long the run: more sweeps do not help,
-# another order does. ``diagnose`` compares orders on small parts of a model, where the truth can
-# be computed.
+# another order does. ``check_scan_orders`` compares orders on small parts of a model, where the
+# exact answer can be computed.

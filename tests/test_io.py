@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 
 import herder.online
-from herder import NHERD, MomentHerder, merge
+from herder import NHERD, MomentHerder, merge_classifiers
 from herder.core.state import load_arrays, save_arrays
 from herder.io import FORMAT_VERSION, load, read_model, save
 from herder.io._online import CLASSES
@@ -348,9 +348,9 @@ def test_facts_beside_a_model_stay_with_it(tmp_path):
     facts = {"input": {"normalise": True}}
     save(NHERD().fit(rows, labels), tmp_path / "a.safetensors", meta=facts)
     model = load(tmp_path / "a.safetensors").partial_fit(rows, labels)
-    save(merge([model, model]), tmp_path / "b.safetensors")
+    save(merge_classifiers([model, model]), tmp_path / "b.safetensors")
     assert read_model(tmp_path / "b.safetensors")[1] == facts
     with pytest.raises(ValueError, match="of one way to read rows"):
-        merge([model, NHERD().fit(rows, labels)])
+        merge_classifiers([model, NHERD().fit(rows, labels)])
     save(model.fit(rows, labels), tmp_path / "c.safetensors")
     assert read_model(tmp_path / "c.safetensors")[1] == {}

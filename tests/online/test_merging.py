@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from herder import AROW, NHERD, ConfidenceWeighted, PassiveAggressive, merge
+from herder import AROW, NHERD, ConfidenceWeighted, PassiveAggressive, merge_classifiers
 
 
 def digits():
@@ -34,7 +34,7 @@ def test_the_prior_counts_once(seed, n_parts):
             NHERD(**options).partial_fit(X[k::n_parts], y[k::n_parts], classes=[0, 1])
             for k in range(n_parts)
         ]
-        both = merge(parts)
+        both = merge_classifiers(parts)
         full = [
             np.diag(part.covariance_[0]) if covariance == "project" else part.covariance_
             for part in parts
@@ -56,7 +56,7 @@ def test_four_quarters_are_better_than_one(model, multi_class):
     X = X[:, ::2]
     model.set_params(multi_class=multi_class)
     parts = quarters(model, X[:1200], y[:1200])
-    both = merge(parts)
+    both = merge_classifiers(parts)
     alone = [part.score(X[1200:], y[1200:]) for part in parts]
     assert both.score(X[1200:], y[1200:]) > np.mean(alone)
     both.partial_fit(X[:100], y[:100])
@@ -66,7 +66,7 @@ def test_four_quarters_are_better_than_one(model, multi_class):
 def test_one_model_merges_to_itself():
     X, y = digits()
     part = NHERD().fit(X, y)
-    alone = merge([part])
+    alone = merge_classifiers([part])
     assert np.allclose(alone.coef_, part.coef_, rtol=1e-12)
     alone.partial_fit(X[:10], y[:10])
     assert part.n_seen_ == 5 * len(X)
@@ -76,9 +76,9 @@ def test_models_that_do_not_fit_together_are_refused():
     X, y = digits()
     part = NHERD().fit(X, y)
     with pytest.raises(ValueError, match="at least one fitted model, got none"):
-        merge([])
+        merge_classifiers([])
     with pytest.raises(TypeError, match=r"models must be Gaussian classifiers .* Passive"):
-        merge(cast(Any, [PassiveAggressive().fit(X, y)]))
+        merge_classifiers(cast(Any, [PassiveAggressive().fit(X, y)]))
     for other, words in (
         (AROW().fit(X, y), "one kind, got NHERD and AROW"),
         (NHERD().fit(X, y % 5), "one classes"),
@@ -87,12 +87,12 @@ def test_models_that_do_not_fit_together_are_refused():
         (NHERD(fit_intercept=False).fit(X, y), "one shape of weights"),
     ):
         with pytest.raises(ValueError, match=words):
-            merge([part, other])
+            merge_classifiers([part, other])
     with pytest.raises(ValueError, match="models must not have a kernel"):
-        merge([NHERD(covariance="full", kernel="rbf").fit(X[:50], y[:50])])
+        merge_classifiers([NHERD(covariance="full", kernel="rbf").fit(X[:50], y[:50])])
     narrow = NHERD(covariance="full").fit(X[:, 20:22], y > 4)
     narrow._weights.roots[:] = 1.0
     with pytest.raises(ValueError, match="covariances that can be inverted"):
-        merge([narrow, narrow])
+        merge_classifiers([narrow, narrow])
     with pytest.raises(ValueError, match="not fitted"):
-        merge([ConfidenceWeighted()])
+        merge_classifiers([ConfidenceWeighted()])

@@ -17,7 +17,7 @@ from herder.plots import (
     plot_scan_report,
     plot_state,
 )
-from herder.samplers.diagnose import OrderReport, ScanReport
+from herder.samplers.scan_check import OrderReport, ScanReport
 
 COUPLINGS = np.array([[0.0, 1.0, -2.0], [1.0, 0.0, 0.0], [-2.0, 0.0, 0.0]])
 MODEL = PairwiseModel(COUPLINGS, [0.1, 0.2, 0.3])

@@ -15,7 +15,7 @@ from herder import (
     swendsen_wang,
 )
 from herder.samplers.annealing import AnnealingWarning
-from herder.samplers.diagnose import _pieces
+from herder.samplers.scan_check import _pieces
 
 GRID = PairwiseModel.grid((3, 3), 0.3)
 COLD = PairwiseModel.grid((6, 6), 2.0)

@@ -6,7 +6,7 @@ import pytest
 from herder import MomentHerder, Moments, kl_divergence
 from herder.core import fit_rate
 from herder.fields.live import MomentHerd
-from herder.fields.uncertainty import count_estimate, estimate
+from herder.fields.uncertainty import count_estimate, estimate_expectation
 from herder.metrics import count_distribution
 from tests.fields.test_retrace import coupled_rows, mixed_rows
 
@@ -51,7 +51,7 @@ def test_tails_are_sums_of_counts():
 
 def test_any_function_of_mixed_columns_can_be_estimated():
     moments = Moments.from_data(mixed_rows(100))
-    result = estimate(moments, lambda codes: (codes[:, 0] == codes[:, 3]).mean(), 3000)
+    result = estimate_expectation(moments, lambda codes: (codes[:, 0] == codes[:, 3]).mean(), 3000)
     table = moments.table((0, 3))
     assert float(result.value) == pytest.approx(np.trace(table) / 100, abs=5e-3)
     assert set(result.variants) >= {"default", "first half", "second half", "scan reversed"}

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._deprecated import renamed_names
 from herder._validation import positive_int
 from herder.fields.bounds import Bounds, count_bounds
 from herder.fields.live import HerdSettings, MomentHerd
@@ -28,7 +29,11 @@ from herder.metrics import count_distribution
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
-__all__ = ["Estimate", "count_estimate", "estimate"]
+__all__ = ["Estimate", "count_estimate", "estimate_expectation"]
+
+__getattr__ = renamed_names(
+    __name__, {"estimate": "herder.fields.uncertainty.estimate_expectation"}
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Estimate:
         return "\n".join(lines)
 
 
-def estimate(
+def estimate_expectation(
     moments: Moments,
     function: Callable[[NDArray[np.integer]], Any],
     n_steps: int = 100_000,
@@ -100,7 +105,7 @@ def estimate(
     Examples
     --------
     >>> moments = Moments.from_data([[0, 1], [1, 1], [0, 0], [1, 1]])
-    >>> result = estimate(moments, lambda codes: (codes.sum(axis=1) == 2).mean(), 100)
+    >>> result = estimate_expectation(moments, lambda codes: (codes.sum(axis=1) == 2).mean(), 100)
     >>> float(result.value)
     0.5
     """
@@ -152,7 +157,7 @@ def count_estimate(
         return 1.0 - np.minimum(np.cumsum(found), 1.0) if tail else found
 
     found = count_bounds(moments, tail=tail) if bounds else None
-    result = estimate(moments, counts, n_steps, bounds=found)
+    result = estimate_expectation(moments, counts, n_steps, bounds=found)
     return replace(result, what="P(more than k ones)" if tail else "P(k ones)")
 
 

@@ -18,18 +18,21 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._deprecated import renamed_names
 from herder._validation import check_fitted
 from herder.online.full import FullWeights
 from herder.online.gaussian import GaussianClassifier
 from herder.online.rules import VARIANCE_FLOOR
 from herder.online.weights import DiagonalWeights
 
-__all__ = ["merge"]
+__all__ = ["merge_classifiers"]
+
+__getattr__ = renamed_names(__name__, {"merge": "herder.online.merging.merge_classifiers"})
 
 G = TypeVar("G", bound=GaussianClassifier)
 
 
-def merge(models: Iterable[G]) -> G:
+def merge_classifiers(models: Iterable[G]) -> G:
     """Merge fitted Gaussian classifiers of one kind into one, which can go on learning.
 
     Parameters
@@ -45,9 +48,9 @@ def merge(models: Iterable[G]) -> G:
 
     Examples
     --------
-    >>> from herder import NHERD, merge
+    >>> from herder import NHERD, merge_classifiers
     >>> part = NHERD().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    >>> both = merge([part, part])
+    >>> both = merge_classifiers([part, part])
     >>> bool((both.covariance_ < part.covariance_).all())
     True
     """

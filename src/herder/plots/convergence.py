@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from herder.plots._style import GREY, SERIES, line_style, new_figure
-from herder.samplers.diagnose import ScanReport
+from herder.samplers.scan_check import ScanReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,7 +69,7 @@ def plot_convergence(
 
 
 def plot_scan_report(report: ScanReport) -> "Figure":
-    """Draw what `herder.diagnose` found: the error of every scan order, beside that of Gibbs.
+    """Draw a `herder.check_scan_orders` report: the error of every scan order, and of Gibbs.
 
     A dot is the error of the marginals, averaged over the pieces. An order whose two dots lie
     close together has stopped falling.
@@ -77,7 +77,7 @@ def plot_scan_report(report: ScanReport) -> "Figure":
     Parameters
     ----------
     report : ScanReport
-        Of `herder.diagnose`.
+        Of `herder.check_scan_orders`.
     """
     if not isinstance(report, ScanReport):
         raise TypeError(f"report must be a ScanReport, got {type(report).__name__}")

@@ -12,7 +12,7 @@ a binary site are right within 1/n, those of more states within 2/n. On complete
 distribution is then reached at rate 1/T (theorem 4.4), on empty graphs if the probabilities are
 rationally independent (theorem 4.1). On all other graphs nothing is promised: neighbourhoods are
 counted, joint states are not, and the error may stop at a floor that depends on the scan order
-(figure 4.6). See `diagnose`.
+(figure 4.6). See `check_scan_orders`.
 
 Weights and probabilities are whole multiples of :math:`2^{-52}`, so that nothing is ever rounded
 once a probability is known, and ties do not depend on rounding: the lowest state wins. First

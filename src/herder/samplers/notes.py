@@ -57,6 +57,6 @@ def run_notes(
     if method == "herded-gibbs" and len(field.edges) not in (0, n_pairs):
         notes.append(
             "herded Gibbs has no guarantee on this graph, and its errors do not see a bias: "
-            "compare with gibbs, or see diagnose(model)"
+            "compare with gibbs, or see check_scan_orders(model)"
         )
     return tuple(notes)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from herder import PairwiseModel, PottsModel, diagnose, gibbs, herded_gibbs
+from herder import PairwiseModel, PottsModel, check_scan_orders, gibbs, herded_gibbs
 from tests.naive import dense
 from tests.samplers.plain import (
     COMPLETE_4,
@@ -37,7 +37,7 @@ def errors_by_hand(model, run):
 )
 def test_a_small_model_is_its_own_piece(model):
     """The errors of the report, from the samples and a sum over all states."""
-    report = diagnose(model, n_sweeps=300)
+    report = check_scan_orders(model, n_sweeps=300)
     assert (report.n_pieces, report.piece_size, report.n_sweeps) == (1, model.n_sites, 300)
     assert {one.order for one in report.orders} == {"sequential", "reversed", "checkerboard"}
     for one in report.orders:
@@ -52,7 +52,7 @@ def test_a_small_model_is_its_own_piece(model):
 def test_the_order_that_stalls_comes_last_and_is_warned_of():
     """Figure 4.6: around the loop the error stays, across it falls."""
     loop = draw_pairwise(4, LOOP_4, 1, strength=1.0)
-    report = diagnose(loop, orders=[[0, 1, 2, 3], [0, 2, 1, 3]], n_sweeps=30_000)
+    report = check_scan_orders(loop, orders=[[0, 1, 2, 3], [0, 2, 1, 3]], n_sweeps=30_000)
     assert report.best == "[0, 2, 1, 3]"
     best, worst = report.orders
     assert (best.stalled, worst.stalled) == (0, 1)
@@ -61,7 +61,7 @@ def test_the_order_that_stalls_comes_last_and_is_warned_of():
 
 
 def test_a_complete_graph_raises_no_alarm():
-    report = diagnose(draw_pairwise(5, [(i, j) for j in range(5) for i in range(j)], 4))
+    report = check_scan_orders(draw_pairwise(5, [(i, j) for j in range(5) for i in range(j)], 4))
     assert report.warnings == ()
     assert all(one.stalled == 0 for one in report.orders)
     assert report.orders[0].final_error < report.orders[0].gibbs_error / 5
@@ -71,10 +71,10 @@ def test_a_complete_graph_raises_no_alarm():
 
 def test_pieces_of_a_large_model_are_connected_and_apart():
     model = PairwiseModel.grid((12, 12), 0.3)
-    report = diagnose(model, n_pieces=3, n_sweeps=50)
+    report = check_scan_orders(model, n_pieces=3, n_sweeps=50)
     assert (report.n_pieces, report.piece_size) == (3, 10)  # 2^10 states
     assert any("pieces are small" in text for text in report.warnings)
-    potts = diagnose(PottsModel.grid((6, 6), 4, 0.5), n_pieces=2, n_sweeps=50)
+    potts = check_scan_orders(PottsModel.grid((6, 6), 4, 0.5), n_pieces=2, n_sweeps=50)
     assert potts.piece_size == 5  # 4^5 states
 
 
@@ -83,7 +83,7 @@ def test_the_strongest_site_is_in_a_piece():
     model = PairwiseModel.from_edges(
         20, [(k, k + 1) for k in range(19)], [2.0 if k == 9 else 0.01 for k in range(19)]
     )
-    report = diagnose(model, orders=["sequential"], n_pieces=1, n_sweeps=100)
+    report = check_scan_orders(model, orders=["sequential"], n_pieces=1, n_sweeps=100)
     couplings = dense(model.couplings)
     around = range(4, 14)  # nearest first, from the left of two equally strong sites
     piece = PairwiseModel(couplings[np.ix_(around, around)], model.biases[:10])
@@ -93,12 +93,12 @@ def test_the_strongest_site_is_in_a_piece():
 
 
 def test_many_neighbours_are_warned_of():
-    report = diagnose(PairwiseModel.random(30, random_state=0), n_sweeps=50, n_pieces=1)
+    report = check_scan_orders(PairwiseModel.random(30, random_state=0), n_sweeps=50, n_pieces=1)
     assert any("29 neighbours" in text for text in report.warnings)
 
 
 def test_a_report_reads_as_a_table():
-    report = diagnose(
+    report = check_scan_orders(
         draw_pairwise(4, LOOP_4, 1), orders=["checkerboard", "reversed"], n_sweeps=99
     )
     lines = str(report).splitlines()
@@ -122,9 +122,9 @@ def test_a_report_reads_as_a_table():
 )
 def test_bad_arguments_are_named(options, match):
     with pytest.raises((TypeError, ValueError), match=match):
-        diagnose(draw_pairwise(4, LOOP_4, 1), **options)
+        check_scan_orders(draw_pairwise(4, LOOP_4, 1), **options)
 
 
 def test_models_of_another_kind_are_refused():
     with pytest.raises(TypeError, match="model must "):
-        diagnose(np.zeros((3, 3)))  # type: ignore[arg-type]
+        check_scan_orders(np.zeros((3, 3)))  # type: ignore[arg-type]

@@ -1,0 +1,41 @@
+"""Names of version 0.1.0 that have better ones now."""
+
+import warnings
+from importlib import import_module
+
+import pytest
+
+import herder
+
+NAMES = [
+    ("herder", "diagnose", "check_scan_orders"),
+    ("herder", "estimate", "estimate_expectation"),
+    ("herder", "merge", "merge_classifiers"),
+    ("herder.samplers", "diagnose", "check_scan_orders"),
+    ("herder.samplers.diagnose", "diagnose", "check_scan_orders"),
+    ("herder.samplers.diagnose", "ScanReport", "ScanReport"),
+    ("herder.samplers.diagnose", "OrderReport", "OrderReport"),
+    ("herder.online", "merge", "merge_classifiers"),
+    ("herder.online.merging", "merge", "merge_classifiers"),
+    ("herder.fields.uncertainty", "estimate", "estimate_expectation"),
+]
+
+
+@pytest.mark.parametrize(("module", "old", "new"), NAMES)
+def test_old_names_are_the_new_ones_with_a_warning(module, old, new):
+    home = import_module(module)
+    home.__dict__.pop(old, None)  # a submodule of that name, once it was imported
+    with pytest.warns(
+        DeprecationWarning, match=f"{module}.{old} is deprecated: use {new}"
+    ) as seen:
+        found = getattr(home, old)
+    assert found.__name__ == new
+    assert seen[0].filename == __file__
+    assert old not in getattr(home, "__all__", ())
+
+
+def test_new_names_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in herder._HOME:
+            getattr(herder, name)
