@@ -165,9 +165,9 @@ def our_runs(model: PairwiseModel, n_chains: int, n_sweeps: int) -> dict[str, Ru
     """Give both samplers, with averages only and with all states kept."""
     way: dict[str, Any] = {"n_chains": n_chains, "n_jobs": 1}
     return {
-        "gibbs": lambda: gibbs(model, n_sweeps, every=0, **way),
+        "gibbs": lambda: gibbs(model, n_sweeps, keep=False, **way),
         "gibbs, states kept": lambda: gibbs(model, n_sweeps, **way),
-        "herded_gibbs": lambda: herded_gibbs(model, n_sweeps, every=0, **way),
+        "herded_gibbs": lambda: herded_gibbs(model, n_sweeps, keep=False, **way),
         "herded_gibbs, states kept": lambda: herded_gibbs(model, n_sweeps, **way),
     }
 
@@ -292,13 +292,13 @@ def clusters_scene() -> Rows:
 
     runs: dict[str, Run] = {
         "SciPy": sweeps_of_base,
-        "swendsen_wang": lambda: swendsen_wang(model, n_sweeps, start=start, every=0, n_jobs=1),
+        "swendsen_wang": lambda: swendsen_wang(model, n_sweeps, start=start, keep=False, n_jobs=1),
         "swendsen_wang, states kept": lambda: swendsen_wang(
             model, n_sweeps, start=start, n_jobs=1
         ),
     }
     spent = play(runs, 20)
-    found = swendsen_wang(model, 6000, start=start, burn_in=500, every=3, n_jobs=1).samples
+    found = swendsen_wang(model, 6000, start=start, burn_in=500, thinning=3, n_jobs=1).samples
     energies = {
         "SciPy": mean_and_error(base.energies(6000)),
         "swendsen_wang": mean_and_error(model.energy(found) * CRITICAL / model.n_sites),

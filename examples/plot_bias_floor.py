@@ -20,7 +20,7 @@ def errors(sampler, model: PairwiseModel) -> list[float]:
     """Root mean square error of the marginals after each number of sweeps, in one long run."""
     truth, run, found = model.exact().marginals, None, []
     for before, now in zip([0, *sweeps], sweeps, strict=False):
-        run = sampler(model, now - before, every=0, resume=run)
+        run = sampler(model, now - before, keep=False, resume=run)
         found.append(float(np.sqrt(np.mean((run.marginals - truth) ** 2))))
     return found
 

@@ -15,7 +15,7 @@ from scipy.special import ellipk
 from herder import PairwiseModel, herded_gibbs, swendsen_wang
 from herder.plots import plot_state
 
-side, n_sweeps, every = 64, 10_000, 4
+side, n_sweeps, thinning = 64, 10_000, 4
 critical = 2 / np.log(1 + np.sqrt(2))
 heats = {"cold": 0.9 * critical, "critical": critical, "warm": 1.3 * critical}
 magnets = {
@@ -30,7 +30,7 @@ magnets = {
 samplers = {"herded Gibbs": herded_gibbs, "Swendsen-Wang": swendsen_wang}
 down = -np.ones(side**2)
 runs = {
-    (name, word): sampler(magnet, n_sweeps, burn_in=1000, every=every, start=down)
+    (name, word): sampler(magnet, n_sweeps, burn_in=1000, thinning=thinning, start=down)
     for name, magnet in magnets.items()
     for word, sampler in samplers.items()
 }
@@ -88,7 +88,7 @@ figure_memory, axes = plt.subplots(1, 3, figsize=(9.6, 2.8), sharey=True, layout
 for ax, name in zip(axes, magnets, strict=True):
     for word, colour in zip(reversed(samplers), ("#d97706", "#0f766e"), strict=True):
         spins = runs[name, word].samples[:250].mean(axis=1)
-        ax.plot(every * np.arange(250), spins, color=colour, linewidth=0.8, label=word)
+        ax.plot(thinning * np.arange(250), spins, color=colour, linewidth=0.8, label=word)
     ax.set_title(name, fontsize=9)
     ax.set_xlabel("sweep")
     ax.spines[["top", "right"]].set_visible(False)

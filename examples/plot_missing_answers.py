@@ -26,7 +26,7 @@ truth = spins.to_states((0, 1))
 # People are states of the model, twenty sweeps apart. Each of the last five hundred leaves out
 # three answers in ten, at random.
 
-people = gibbs(truth, 20 * (n_complete + n_gaps), burn_in=100, every=20).samples
+people = gibbs(truth, 20 * (n_complete + n_gaps), burn_in=100, thinning=20).samples
 complete, answers = people[:n_complete], people[n_complete:]
 missing = np.random.default_rng(0).random(answers.shape) < 0.3
 asked = np.where(missing, np.nan, answers)

@@ -29,7 +29,7 @@ truth = PairwiseModel.from_edges(
 # %%
 # The recording: states of the model, far enough apart to be nearly independent.
 
-spikes = gibbs(truth, 10 * n_bins // 4, n_chains=4, burn_in=100, every=10).samples
+spikes = gibbs(truth, 10 * n_bins // 4, n_chains=4, burn_in=100, thinning=10).samples
 print(f"{spikes.shape[0]:,} bins of {n_cells} cells; a cell fires in {spikes.mean():.1%} of them")
 print(f"bins in which all cells are silent: {(spikes.sum(axis=1) == 0).mean():.3f}")
 

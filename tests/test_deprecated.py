@@ -2,7 +2,9 @@
 
 import warnings
 from importlib import import_module
+from typing import Any
 
+import numpy as np
 import pytest
 
 import herder
@@ -39,3 +41,16 @@ def test_new_names_do_not_warn():
         warnings.simplefilter("error")
         for name in herder._HOME:
             getattr(herder, name)
+
+
+def test_every_of_a_sampler_is_thinning_or_no_keeping():
+    model = herder.PairwiseModel.grid((3, 3), 0.2)
+    every: Any  # no option that type checkers know
+    for every, new in [({"every": 3}, {"thinning": 3}), ({"every": 0}, {"keep": False})]:
+        with pytest.warns(DeprecationWarning, match="every .* thinning") as seen:
+            found = herder.gibbs(model, 12, **every)
+        assert seen[0].filename == __file__
+        np.testing.assert_array_equal(found.samples, herder.gibbs(model, 12, **new).samples)
+    every = {"every": -1}
+    with pytest.warns(match="every"), pytest.raises(ValueError, match="every must"):
+        herder.gibbs(model, 12, **every)

@@ -77,7 +77,7 @@ def error_traces(
 def _marginals(
     plan: Plan, model: PairwiseModel, order: Any, start: NDArray[np.int_], seed: int
 ) -> list[tuple[int, NDArray[np.float64]]]:
-    way: dict[str, Any] = {"order": order, "every": 0, "n_jobs": 1}
+    way: dict[str, Any] = {"order": order, "keep": False, "n_jobs": 1}
     result, done, found = None, 0, []
     for length in plan.lengths:
         go_on = {"resume": result} if result else {"burn_in": BURN_IN, "start": start}

@@ -99,7 +99,7 @@ def _posterior(seen: Floats) -> PairwiseModel:
 def _reference(model: PairwiseModel, n_sweeps: int, k: int) -> tuple[Floats, float]:
     """Means by a long run of Gibbs, and the standard error of the probabilities."""
     random = np.random.default_rng([data.SEED, 42, k])
-    found = gibbs(model, n_sweeps, burn_in=n_sweeps // 20, every=0, random_state=random)
+    found = gibbs(model, n_sweeps, burn_in=n_sweeps // 20, keep=False, random_state=random)
     return 2 * found.marginals - 1, float(np.sqrt(np.square(found.errors).mean()))
 
 

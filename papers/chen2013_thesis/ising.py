@@ -23,8 +23,8 @@ SIDE, QUICK_SIDE = 100, 24
 TEMPERATURE = 2 / np.log(1 + np.sqrt(2))
 
 #: Sweeps of Swendsen-Wang, those before, and of how many one is kept.
-N_SWEEPS, BURN_IN, EVERY = 20_000, 500, 20
-N_QUICK_SWEEPS, QUICK_EVERY = 2000, 10
+N_SWEEPS, BURN_IN, THINNING = 20_000, 500, 20
+N_QUICK_SWEEPS, QUICK_THINNING = 2000, 10
 
 #: Herded states, those left out at the beginning, and of how many one is kept.
 N_HERDED, N_SKIPPED, HERDED_EVERY = 5000, 500, 5
@@ -62,9 +62,11 @@ def torus(quick: bool) -> PairwiseModel:
 @cache
 def sample(quick: bool) -> Sampled:
     """Run Swendsen-Wang."""
-    n_sweeps, every = (N_QUICK_SWEEPS, QUICK_EVERY) if quick else (N_SWEEPS, EVERY)
+    n_sweeps, thinning = (N_QUICK_SWEEPS, QUICK_THINNING) if quick else (N_SWEEPS, THINNING)
     model = torus(quick)
-    found = swendsen_wang(model, n_sweeps, burn_in=BURN_IN, every=every, random_state=data.SEED)
+    found = swendsen_wang(
+        model, n_sweeps, burn_in=BURN_IN, thinning=thinning, random_state=data.SEED
+    )
     products = [pair_average(state, model.edges) for state in found.samples]
     batches = [float(np.mean(part)) for part in np.array_split(products, 20)]
     error = float(np.std(batches, ddof=1) / np.sqrt(len(batches)))

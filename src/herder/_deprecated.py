@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["renamed_attribute", "renamed_keywords", "renamed_names", "warn_renamed"]
+__all__ = ["renamed_attribute", "renamed_names", "warn_renamed"]
 
 
 def warn_renamed(old: str, new: str, *, depth: int = 1) -> None:
@@ -36,20 +36,6 @@ def renamed_names(
         return getattr(import_module(home), new)
 
     return serve
-
-
-def renamed_keywords(
-    given: Mapping[str, Any], names: Mapping[str, str], *, depth: int = 1
-) -> dict[str, Any]:
-    """Return the keywords of a call under their new names."""
-    found = dict(given)
-    for old, new in names.items():
-        if old in found:
-            if new in found:
-                raise TypeError(f"{old} is the old name of {new}: give only {new}")
-            warn_renamed(old, new, depth=depth + 1)
-            found[new] = found.pop(old)
-    return found
 
 
 def renamed_attribute(old: str, new: str) -> property:

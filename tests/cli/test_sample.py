@@ -79,7 +79,7 @@ def test_chains_share_the_states_and_every_leaves_some_out(small, tmp_path):
     out = tmp_path / "rows.npy"
     done(small, "-n", 11, "-o", out, "--chains", 4, "--every", 3)
     model = PairwiseModel.random(4, random_state=3, states=(0, 1))
-    chains = gibbs(model, 9, n_chains=4, every=3, random_state=0).chains
+    chains = gibbs(model, 9, n_chains=4, thinning=3, random_state=0).chains
     expected = np.concatenate([chains[0], chains[1], chains[2], chains[3][:2]])
     np.testing.assert_array_equal(np.load(out), expected)
 

@@ -57,10 +57,10 @@ def settings_of(draw, model):
 def test_how_a_run_is_cut_does_not_show(model, data):
     sampler, options = data.draw(settings_of(model))
     n, m = data.draw(st.integers(1, 70)), data.draw(st.integers(1, 70))
-    every = data.draw(st.integers(0, 5))
-    whole = sampler(model, n + m, every=every, pairs="all", n_jobs=1, **options)
-    first = sampler(model, n, every=every, pairs="all", n_jobs=2, **options)
-    second = sampler(model, m, every=every, pairs="all", n_jobs=2, resume=first, **options)
+    options |= {"thinning": data.draw(st.integers(1, 5)), "keep": data.draw(st.booleans())}
+    whole = sampler(model, n + m, pairs="all", n_jobs=1, **options)
+    first = sampler(model, n, pairs="all", n_jobs=2, **options)
+    second = sampler(model, m, pairs="all", n_jobs=2, resume=first, **options)
     pieces = np.concatenate([first.chains, second.chains], axis=1)
     np.testing.assert_array_equal(pieces, whole.chains)
     same_sampling(second, whole, samples=False)

@@ -28,7 +28,8 @@ def one_too_few(rows):
 COMMON: list[tuple[str, list[Any]]] = [
     ("n_chains", [0, -1, 1.5, "two", None, True]),
     ("burn_in", [-1, 1.5, "none", None]),
-    ("every", [-1, 0.5, "second", None]),
+    ("thinning", [0, -1, 0.5, "second", None]),
+    ("keep", [0, 1, "all", None]),
     ("evidence", [5, 0, [], [(0, 1)], {0: 0}, {0: 2}, {0: "up"}, {9: 1}, {-1: 1}, {"a": 1}]),
     ("evidence", [{0.0: 1}, {True: 1}, {0: None}, {0: np.nan}, dict.fromkeys(range(9), 1)]),
     ("start", [1, [1] * 8, [0] * 9, [np.nan] * 9, "ones", ["1"] * 9, [[1] * 9] * 3]),

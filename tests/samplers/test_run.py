@@ -77,9 +77,9 @@ def test_states_are_dropped_and_not_changed(name):
     whole = run_case(name, 100, n_chains=2)
     late = run_case(name, 70, n_chains=2, burn_in=30)
     np.testing.assert_array_equal(late.chains, whole.chains[:, 30:])
-    thinned = run_case(name, 100, n_chains=2, every=7)
+    thinned = run_case(name, 100, n_chains=2, thinning=7)
     np.testing.assert_array_equal(thinned.chains, whole.chains[:, 6::7])
-    none = run_case(name, 100, n_chains=2, every=0)
+    none = run_case(name, 100, n_chains=2, keep=False)
     assert none.samples.shape == (0, whole.samples.shape[1])
     assert none.chains.shape == (2, 0, whole.samples.shape[1])
     for run in (thinned, none):
@@ -89,9 +89,9 @@ def test_states_are_dropped_and_not_changed(name):
 
 @EVERY_CASE
 def test_thinning_keeps_step_over_a_resume(name):
-    whole = run_case(name, 50, every=4)
-    first = run_case(name, 22, every=4)
-    second = run_case(name, 28, every=4, resume=first)
+    whole = run_case(name, 50, thinning=4)
+    first = run_case(name, 22, thinning=4)
+    second = run_case(name, 28, thinning=4, resume=first)
     np.testing.assert_array_equal(np.concatenate([first.samples, second.samples]), whole.samples)
 
 
@@ -215,8 +215,8 @@ def test_arviz_gets_chains_draws_and_sites():
     named = type(LOOP)(LOOP.couplings, LOOP.biases, LOOP.states, names="abcde")
     spins = gibbs(named, 30).to_arviz("spin").posterior["spin"]
     assert spins.coords["spin_site"].values.tolist() == list("abcde")
-    with pytest.raises(ValueError, match="every"):
-        gibbs(LOOP, 30, every=0).to_arviz()
+    with pytest.raises(ValueError, match="keep"):
+        gibbs(LOOP, 30, keep=False).to_arviz()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -256,7 +256,7 @@ def tell(share, note):
     print("running", flush=True)
 
 
-{sampler}(model, 2 * 10**7, n_chains=4, every=0, n_jobs={n_jobs}, progress=tell)
+{sampler}(model, 2 * 10**7, n_chains=4, keep=False, n_jobs={n_jobs}, progress=tell)
 """
 
 

@@ -37,7 +37,7 @@ def test_counts_of_very_long_runs_do_not_wrap(resumed):
     The site was at its upper state all the time, in batches of 2^30 or of 2^31 sweeps.
     """
     model = PairwiseModel([[0.0]], [50.0])
-    first = gibbs(model, 64, every=0, start=[1])
+    first = gibbs(model, 64, keep=False, start=[1])
     chain = first.position.chains[0]
     length = 2**30 if resumed <= 2**35 else 2**31
     batches = np.zeros_like(chain.counted["batches"], dtype=np.int64)
@@ -45,19 +45,19 @@ def test_counts_of_very_long_runs_do_not_wrap(resumed):
     batches[:full], batches[full : full + 1] = length, rest
     counted = {**chain.counted, "counts": np.array([resumed, length]), "batches": batches}
     position = replace(first.position, chains=(replace(chain, counted=counted),))
-    both = gibbs(model, 128, every=0, resume=position)
+    both = gibbs(model, 128, keep=False, resume=position)
     assert both.n_sweeps == resumed + 128
     assert both.marginals[0] == 1
 
 
 def test_batches_are_widened_in_time():
     model = PairwiseModel([[0.0]], [50.0])
-    first = gibbs(model, 64, every=0, start=[1])
+    first = gibbs(model, 64, keep=False, start=[1])
     chain = first.position.chains[0]
     batches = np.full_like(chain.counted["batches"], 2**29)
     counted = {**chain.counted, "counts": np.array([2**34, 2**29]), "batches": batches}
     position = replace(first.position, chains=(replace(chain, counted=counted),))
-    both = gibbs(model, 64, every=0, resume=position)
+    both = gibbs(model, 64, keep=False, resume=position)
     assert both.position.chains[0].counted["batches"].dtype == np.int64
     assert both.marginals[0] == 1
 
@@ -89,9 +89,9 @@ def test_chains_that_are_stuck_apart_have_the_error_of_their_means():
 
 
 def test_notes_say_what_speaks_against_a_run():
-    many: Any = {"n_chains": 4, "every": 0}
+    many: Any = {"n_chains": 4, "keep": False}
     assert swendsen_wang(GRID, 4000, **many).notes == ()
-    alone = gibbs(GRID, 4000, every=0)
+    alone = gibbs(GRID, 4000, keep=False)
     assert len(alone.notes) == 1
     assert "n_chains=4" in alone.summary()
     assert any("no guarantee" in note for note in herded_gibbs(GRID, 4000, **many).notes)
@@ -156,5 +156,5 @@ def test_sums_of_hours_are_not_begun_unasked():
 
 
 def test_states_that_do_not_fit_into_memory_are_refused_with_a_remedy():
-    with pytest.raises(MemoryError, match="every=0"):
+    with pytest.raises(MemoryError, match="keep=False"):
         gibbs(PairwiseModel.grid((100, 100)), 10**13)

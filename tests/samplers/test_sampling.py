@@ -136,7 +136,7 @@ def test_errors_are_those_of_the_true_chain(name):
     model, n_sweeps, n_chains = small_models()[name], 4096, 64
     p, kernel = distribution(model), sweep_kernel(model, range(model.n_sites))
     fundamental = np.linalg.inv(np.eye(len(p)) - kernel + np.outer(np.ones(len(p)), p))
-    run = gibbs(model, n_sweeps, n_chains=n_chains, burn_in=20, every=0)
+    run = gibbs(model, n_sweeps, n_chains=n_chains, burn_in=20, keep=False)
     errors = run.errors.reshape(model.n_sites, -1)
     states = range(model.n_states) if isinstance(model, PottsModel) else [1]
     sizes = np.empty(errors.shape)
@@ -164,7 +164,7 @@ def test_held_sites_have_no_error():
 
 
 def test_a_sampling_is_its_samples():
-    run = gibbs(PairwiseModel.grid((3, 3), 0.2), 12, n_chains=2, every=3)
+    run = gibbs(PairwiseModel.grid((3, 3), 0.2), 12, n_chains=2, thinning=3)
     assert len(run) == 8
     np.testing.assert_array_equal(np.asarray(run), run.samples)
     assert np.asarray(run, dtype=np.float64).dtype == np.float64

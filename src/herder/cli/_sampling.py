@@ -121,7 +121,8 @@ def _run(job: Job, given: GivenField, evidence: dict[int, int], progress: Progre
     options: dict[str, Any] = {
         "n_chains": job.chains,
         "burn_in": job.burn_in,
-        "every": 0 if job.output is None else job.every,
+        "thinning": job.every,
+        "keep": job.output is not None,
         "evidence": _keyed(evidence, given) or None,
         "n_jobs": job.threads,
         "progress": _watcher(job, progress, task),

@@ -48,7 +48,7 @@ ALARM = 0.01
 
 #: Chains, sweeps before the first sample, sweeps from one sample of a chain to the next, and
 #: batches of each chain for the Monte Carlo errors.
-N_CHAINS, BURN_IN, EVERY, BATCHES = 10, 1000, 5, 5
+N_CHAINS, BURN_IN, THINNING, BATCHES = 10, 1000, 5, 5
 
 #: Chains do not agree above this; the usual limit.
 LARGEST_R_HAT = 1.1
@@ -355,10 +355,10 @@ def _sample(
     length = max(1, -(-n_samples // (N_CHAINS * BATCHES)))
     run = gibbs(
         bits,
-        EVERY * BATCHES * length,
+        THINNING * BATCHES * length,
         n_chains=N_CHAINS,
         burn_in=BURN_IN,
-        every=EVERY,
+        thinning=THINNING,
         random_state=random_state,
     )
     sums = [np.zeros((n, n)), np.zeros((n, n)), np.zeros(n + 1), np.zeros(n + 1)]

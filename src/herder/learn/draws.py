@@ -15,7 +15,7 @@ EXACT_SITES = 16
 TABLE_SITES = 20
 
 #: Chains, sweeps before the first row, and sweeps from one row of a chain to the next.
-N_CHAINS, BURN_IN, EVERY = 10, 1000, 10
+N_CHAINS, BURN_IN, THINNING = 10, 1000, 10
 
 
 def draw_rows(
@@ -42,10 +42,10 @@ def draw_rows(
     n_chains = min(N_CHAINS, n_samples)
     chains = gibbs(
         model,
-        EVERY * -(-n_samples // n_chains),
+        THINNING * -(-n_samples // n_chains),
         n_chains=n_chains,
         burn_in=BURN_IN,
-        every=EVERY,
+        thinning=THINNING,
         random_state=random_state,
     ).chains
     return chains.transpose(1, 0, 2).reshape(-1, model.n_sites)[:n_samples]

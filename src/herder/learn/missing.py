@@ -158,7 +158,7 @@ class _Means:
 
     def options(self, model: PairwiseModel, n_sweeps: int) -> dict[str, Any]:
         """Options of chains of so many sweeps."""
-        return {"every": 0, "functions": {"upper": model.conditional}}
+        return {"keep": False, "functions": {"upper": model.conditional}}
 
     def sampled(self, run: Any) -> NDArray[np.float64]:
         """From chains."""
@@ -184,7 +184,7 @@ class _Draws:
 
     def options(self, model: PairwiseModel, n_sweeps: int) -> dict[str, Any]:
         """Options of chains of so many sweeps."""
-        return {"every": n_sweeps}
+        return {"thinning": n_sweeps}
 
     def sampled(self, run: Any) -> NDArray[np.float64]:
         """From chains, any of which may have come to the likelier states."""

@@ -65,7 +65,7 @@ def swendsen_wang(
     >>> bool(abs(result.marginals - 0.5).max() < 0.1)
     True
     """
-    n_chains = check_options("swendsen_wang", run)
+    n_chains, run = check_options("swendsen_wang", run)
     condition = Condition(model, evidence)
     factory = cluster_factory(condition, random_state=random_state, n_chains=n_chains)
     return run_chains("swendsen-wang", condition, factory, n_sweeps, **run)

@@ -90,7 +90,7 @@ def gibbs(
     >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.03)
     True
     """
-    n_chains = check_options("gibbs", run)
+    n_chains, run = check_options("gibbs", run)
     condition = Condition(model, evidence)
     factory = gibbs_factory(
         condition,

@@ -106,7 +106,7 @@ def herded_gibbs(
     >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.003)
     True
     """
-    check_options("herded_gibbs", run)
+    _, run = check_options("herded_gibbs", run)
     condition = Condition(model, evidence)
     factory = herded_factory(condition, order=order, initial=initial, max_contexts=max_contexts)
     return run_chains("herded-gibbs", condition, factory, n_sweeps, **run)

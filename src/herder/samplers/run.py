@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._deprecated import warn_renamed
 from herder._validation import non_negative_int, positive_int
 from herder.core.lanes import Progress, run_lanes
 from herder.models.graph import check_edges
@@ -80,8 +81,10 @@ class RunOptions(TypedDict, total=False):
         Chains, each with its own start.
     burn_in : int, default 0
         Sweeps at the beginning that count for nothing.
-    every : int, default 1
-        Each ``every``-th state is kept in ``samples``; 0 keeps none. Averages use all sweeps.
+    thinning : int, default 1
+        Keep each ``thinning``-th state in ``samples``. Averages use all sweeps.
+    keep : bool, default True
+        Whether to keep states at all; False leaves ``samples`` empty.
     start : array-like of shape (n_sites,) or (n_chains, n_sites), optional
         First states; those of held sites do not matter.
     pairs : {"edges", "all"} or array-like of shape (n, 2), optional
@@ -101,7 +104,8 @@ class RunOptions(TypedDict, total=False):
 
     n_chains: int
     burn_in: int
-    every: int
+    thinning: int
+    keep: bool
     start: ArrayLike | None
     pairs: str | ArrayLike | None
     functions: Callable[..., Any] | Functions | None
@@ -110,12 +114,17 @@ class RunOptions(TypedDict, total=False):
     progress: Progress | None
 
 
-def check_options(function: str, run: Mapping[str, Any]) -> int:
-    """Refuse options that no run has, and give the number of chains."""
-    for name in run:
+def check_options(function: str, run: RunOptions) -> tuple[int, RunOptions]:
+    """Return the number of chains and the options of a run; refuse those that no run has."""
+    options: Any = dict(run)
+    if "every" in options:
+        warn_renamed("every", "thinning, or keep=False for every=0", depth=2)
+        every = non_negative_int(options.pop("every"), "every")
+        options |= {"thinning": every} if every else {"keep": False}
+    for name in options:
         if name not in RunOptions.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-    return positive_int(run.get("n_chains", 1), "n_chains")
+    return positive_int(options.get("n_chains", 1), "n_chains"), options
 
 
 def run_chains(
@@ -126,7 +135,8 @@ def run_chains(
     *,
     n_chains: int = 1,
     burn_in: int = 0,
-    every: int = 1,
+    thinning: int = 1,
+    keep: bool = True,
     start: ArrayLike | None = None,
     pairs: str | ArrayLike | None = None,
     functions: Callable[..., Any] | Functions | None = None,
@@ -138,7 +148,9 @@ def run_chains(
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
     n_chains = positive_int(n_chains, "n_chains")
     burn_in = non_negative_int(burn_in, "burn_in")
-    every = non_negative_int(every, "every")
+    thinning = positive_int(thinning, "thinning")
+    if not isinstance(keep, bool):
+        raise TypeError(f"keep must be True or False, got {keep!r}")
     model = condition.model
     edges = _pairs_of(model, pairs)
     named = _check_functions(functions)
@@ -154,7 +166,9 @@ def run_chains(
         if burn_in:
             raise ValueError(f"burn_in must be 0 with resume, got {burn_in}")
         _go_on(resume, method, origin, chains, monitors)
-    kept = _room(n_chains, _n_kept(monitors[0].n_sweeps, n_sweeps, every), model.n_sites)
+    before = monitors[0].n_sweeps
+    n_kept = (before + n_sweeps) // thinning - before // thinning if keep else 0
+    kept = _room(n_chains, n_kept, model.n_sites)
     ends = [0] * n_chains
 
     def work(lane: int, unit: tuple[int, int]) -> None:
@@ -169,12 +183,12 @@ def run_chains(
         if not len(counted):
             return
         monitor = monitors[lane]
-        states = condition.values(counted if named or every else counted[:0])
+        states = condition.values(counted if named or keep else counted[:0])
         before = monitor.n_sweeps
         states.setflags(write=False)  # functions see them before they are kept
         monitor.add(counted, states)
-        if every:
-            picked = states[every - 1 - before % every :: every]
+        if keep:
+            picked = states[thinning - 1 - before % thinning :: thinning]
             kept[lane, ends[lane] : ends[lane] + len(picked)] = picked
             ends[lane] += len(picked)
 
@@ -201,13 +215,9 @@ def _room(n_chains: int, n_kept: int, n_sites: int) -> NDArray[np.int8]:
         return np.empty((n_chains, n_kept, n_sites), np.int8)
     except MemoryError:
         raise MemoryError(
-            f"{n_chains} x {n_kept} states of {n_sites} sites do not fit into memory: every=0 "
-            "keeps none of them, every=k each k-th"
+            f"{n_chains} x {n_kept} states of {n_sites} sites do not fit into memory: "
+            "keep=False keeps none of them, thinning=k each k-th"
         ) from None
-
-
-def _n_kept(before: int, n_sweeps: int, every: int) -> int:
-    return (before + n_sweeps) // every - before // every if every else 0
 
 
 def _summarise(

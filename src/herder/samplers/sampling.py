@@ -185,7 +185,7 @@ class Sampling:
         except ImportError:
             raise ImportError("to_arviz needs ArviZ: pip install arviz-base") from None
         if not len(self.samples):
-            raise ValueError("samples must have been kept for ArviZ: run with every=1 or more")
+            raise ValueError("samples must have been kept for ArviZ: run with keep=True")
         site = f"{name}_site"
         names = range(self.samples.shape[1]) if self.names is None else self.names
         return from_dict(

@@ -63,7 +63,7 @@ def _sampling(page: "Page") -> list[Row]:
     for name, sampler in (("herded Gibbs", herded_gibbs), ("Gibbs", gibbs)):
         errors[name], run, done = [], None, 0
         for sweeps in SWEEPS:
-            run = sampler(model, sweeps - done, every=0, resume=run)
+            run = sampler(model, sweeps - done, keep=False, resume=run)
             done = sweeps
             errors[name].append(float(np.sqrt(np.mean((run.marginals - truth) ** 2))))
     ours, theirs = errors["herded Gibbs"][-1], errors["Gibbs"][-1]
