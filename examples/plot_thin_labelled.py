@@ -21,11 +21,11 @@ new_pixels, new_labels = digits.data[half:], digits.target[half:]
 # %%
 # The exemplars
 # -------------
-# ``shares="equal"`` takes as many of each class. The default, "proportional", follows the shares
-# of the classes; a dictionary such as ``{0: 10, 1: 5}`` gives the numbers; "joint" lets the
+# ``allocation="equal"`` takes as many of each class. The default, "proportional", follows the
+# shares of the classes; a dictionary such as ``{0: 10, 1: 5}`` sets the numbers; "joint" lets the
 # distance decide.
 
-chosen = thin(pixels, 50, y=labels, shares="equal")
+chosen = thin(pixels, 50, y=labels, allocation="equal")
 print({label: rows.tolist() for label, rows in chosen.by_class.items()})
 print(f"MMD {chosen.mmd:.3f}, of a random subset {chosen.mmd_random:.3f}")
 
@@ -69,7 +69,7 @@ def random_rows(rng, n):
 
 rng = np.random.default_rng(0)
 sizes = np.array([1, 2, 3, 5, 8, 12, 20])
-herded = [accuracy(np.asarray(thin(pixels, 10 * n, y=labels, shares="equal"))) for n in sizes]
+herded = [accuracy(np.asarray(thin(pixels, 10 * n, y=labels, allocation="equal"))) for n in sizes]
 drawn = np.array([[accuracy(random_rows(rng, n)) for _ in range(100)] for n in sizes])
 limit = accuracy(np.arange(half))
 for n, ours, theirs in zip(sizes, herded, drawn, strict=True):

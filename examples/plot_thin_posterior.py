@@ -68,7 +68,7 @@ print(gaussian.summary())
 
 energy = thin(posterior, 200, kernel="energy")
 for name, choice in (("gaussian", gaussian), ("energy", energy)):
-    lost = choice.loss()
+    lost = choice.column_errors()
     tau_distance = lost.distance[lost.names.index("tau")]
     print(f"{name:<9} distance of tau {tau_distance:.3f}, worst column {lost.distance.max():.3f}")
 

@@ -10,6 +10,8 @@ import pytest
 import herder
 
 NAMES = [
+    ("herder", "Losses", "ColumnErrors"),
+    ("herder.kernel", "Losses", "ColumnErrors"),
     ("herder", "diagnose", "check_scan_orders"),
     ("herder", "estimate", "estimate_expectation"),
     ("herder", "merge", "merge_classifiers"),
@@ -54,3 +56,16 @@ def test_every_of_a_sampler_is_thinning_or_no_keeping():
     every = {"every": -1}
     with pytest.warns(match="every"), pytest.raises(ValueError, match="every must"):
         herder.gibbs(model, 12, **every)
+
+
+def test_shares_of_thin_is_allocation_and_loss_is_column_errors():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.warns(DeprecationWarning, match="shares .* allocation") as seen:
+        found = herder.thin(X, 6, y=np.arange(30) % 3, shares="equal")
+    assert seen[0].filename == __file__
+    new = herder.thin(X, 6, y=np.arange(30) % 3, allocation="equal")
+    np.testing.assert_array_equal(found, new)
+    with pytest.warns(DeprecationWarning, match=r"Thinning\.loss .* column_errors") as seen:
+        errors = found.loss()
+    assert seen[0].filename == __file__
+    assert str(errors) == str(new.column_errors())

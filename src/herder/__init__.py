@@ -24,11 +24,11 @@ _NAMES = {
     "kernel.approximate": "Chunks RandomFeatures Subsample",
     "kernel.ascent": "KernelMean",
     "kernel.bandwidth": "median_bandwidth",
+    "kernel.comparison": "ColumnErrors",
     "kernel.density": "DensityHerding herd_density",
     "kernel.estimator": "KernelHerder",
     "kernel.functions": "Energy Gaussian InverseMultiquadric Laplace Matern32 Matern52 Stein",
     "kernel.herding": "KernelHerding kernel_herd",
-    "kernel.losses": "Losses",
     "kernel.mixture": "GaussianMixture",
     "kernel.mmd": "kernel_mean mmd",
     "kernel.result": "Thinning",
@@ -61,6 +61,7 @@ _HOME = {name: f"herder.{module}" for module, names in _NAMES.items() for name i
 _old_name = renamed_names(
     "herder",
     {
+        "Losses": "herder.kernel.comparison.ColumnErrors",
         "diagnose": "herder.samplers.scan_check.check_scan_orders",
         "estimate": "herder.fields.uncertainty.estimate_expectation",
         "merge": "herder.online.merging.merge_classifiers",

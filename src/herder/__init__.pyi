@@ -26,6 +26,7 @@ from herder.kernel.approximate import RandomFeatures as RandomFeatures
 from herder.kernel.approximate import Subsample as Subsample
 from herder.kernel.ascent import KernelMean as KernelMean
 from herder.kernel.bandwidth import median_bandwidth as median_bandwidth
+from herder.kernel.comparison import ColumnErrors as ColumnErrors
 from herder.kernel.density import DensityHerding as DensityHerding
 from herder.kernel.density import herd_density as herd_density
 from herder.kernel.estimator import KernelHerder as KernelHerder
@@ -38,7 +39,6 @@ from herder.kernel.functions import Matern52 as Matern52
 from herder.kernel.functions import Stein as Stein
 from herder.kernel.herding import KernelHerding as KernelHerding
 from herder.kernel.herding import kernel_herd as kernel_herd
-from herder.kernel.losses import Losses as Losses
 from herder.kernel.mixture import GaussianMixture as GaussianMixture
 from herder.kernel.mmd import kernel_mean as kernel_mean
 from herder.kernel.mmd import mmd as mmd

@@ -46,11 +46,11 @@ def test_equal_quotas_differ_by_one_at_most(n_classes, n_select):
 
 
 @pytest.mark.parametrize("name", ["gaussian", "energy", "laplace"])
-@pytest.mark.parametrize("shares", ["proportional", "equal", "joint", {"a": 2, "c": 7}])
+@pytest.mark.parametrize("allocation", ["proportional", "equal", "joint", {"a": 2, "c": 7}])
 @pytest.mark.parametrize("weights", ["uniform", "simplex", "optimal"])
-def test_the_mmd_is_that_of_the_labelled_kernel(name, shares, weights):
+def test_the_mmd_is_that_of_the_labelled_kernel(name, allocation, weights):
     X, y = sample(90, 2), labels(90)
-    chosen = thin(X, 9, y=y, shares=shares, kernel=name, weights=weights)
+    chosen = thin(X, 9, y=y, allocation=allocation, kernel=name, weights=weights)
     K = labelled_gram(X, y, name)
     expected = squared_mmd(K, chosen.indices, chosen.weights)
     assert chosen.mmd**2 == pytest.approx(expected, abs=1e-12 * np.abs(K).max())
@@ -63,18 +63,18 @@ def test_counts_are_those_asked_for():
     sizes = {label: int((y == label).sum()) for label in "abc"}
     for label, count in counts(thin(X, 20, y=y), y).items():
         assert abs(count - sizes[label] / 5) < 1
-    assert set(counts(thin(X, 9, y=y, shares="equal"), y).values()) == {3}
-    assert counts(thin(X, 9, y=y, shares={"a": 2, "c": 7}), y) == {"a": 2, "b": 0, "c": 7}
+    assert set(counts(thin(X, 9, y=y, allocation="equal"), y).values()) == {3}
+    assert counts(thin(X, 9, y=y, allocation={"a": 2, "c": 7}), y) == {"a": 2, "b": 0, "c": 7}
 
 
 def test_weights_make_up_for_the_shares():
     X, y = sample(100, 2), labels(100)
-    chosen = thin(X, 9, y=y, shares="equal")
+    chosen = thin(X, 9, y=y, allocation="equal")
     for label in "abc":
         share = chosen.weights[y[chosen.indices] == label].sum()
         assert share == pytest.approx((y == label).mean())
     weight = np.arange(1.0, 101)
-    chosen = thin(X, 9, y=y, shares="equal", sample_weight=weight)
+    chosen = thin(X, 9, y=y, allocation="equal", sample_weight=weight)
     for label in "abc":
         share = chosen.weights[y[chosen.indices] == label].sum()
         assert share == pytest.approx(weight[y == label].sum() / weight.sum())
@@ -95,7 +95,7 @@ def test_each_class_is_thinned_as_if_it_were_alone():
 
 def test_a_joint_choice_may_be_nearer_than_settled_counts():
     X, y = sample(120, 2), labels(120)
-    joint = thin(X, 12, y=y, shares="joint", refine=20)
+    joint = thin(X, 12, y=y, allocation="joint", refine=20)
     np.testing.assert_array_equal(joint.weights, np.full(12, 1 / 12))
     K = labelled_gram(X, y)
     random = np.random.default_rng(0)
@@ -108,8 +108,8 @@ def test_one_class_is_none():
     X = sample(60, 2)
     for refine, ways in ((True, ["proportional", "equal"]), (False, ["proportional", "joint"])):
         plain = thin(X, 7, refine=refine)
-        for shares in ways:
-            chosen = thin(X, 7, y=np.zeros(60, int), shares=shares, refine=refine)
+        for allocation in ways:
+            chosen = thin(X, 7, y=np.zeros(60, int), allocation=allocation, refine=refine)
             assert chosen.indices.tolist() == plain.indices.tolist()
             assert chosen.mmd == pytest.approx(plain.mmd, rel=1e-6)
 
@@ -126,9 +126,9 @@ def test_a_given_mean_of_the_labelled_kernel_is_the_sample():
     """The mean of the labelled kernel, handed over, chooses what the sample would."""
     X, y = sample(60, 2), labels(60)
     target = labelled_gram(X, y).mean(axis=1)
-    for shares in ("proportional", "joint"):
-        plain = thin(X, 9, y=y, shares=shares, refine=False)
-        given_ = thin(X, 9, y=y, shares=shares, refine=False, kernel_mean=target)
+    for allocation in ("proportional", "joint"):
+        plain = thin(X, 9, y=y, allocation=allocation, refine=False)
+        given_ = thin(X, 9, y=y, allocation=allocation, refine=False, kernel_mean=target)
         assert given_.indices.tolist() == plain.indices.tolist()
 
 
@@ -153,7 +153,7 @@ def test_candidates_are_those_of_the_labelled_gram_matrix(path, request):
 def test_stein_rows_with_labels():
     X, y = sample(40, 2), labels(40)
     kernel = Stein(np.array([0.5, 2.0]))
-    chosen = thin(X, 6, kernel=kernel, score=-X, y=y, shares="joint", weights="simplex")
+    chosen = thin(X, 6, kernel=kernel, score=-X, y=y, allocation="joint", weights="simplex")
     rows = np.hstack([X, -X])
     K = kernel(rows, rows) * (y[:, None] == y)
     expected = np.sqrt(chosen.weights @ K[np.ix_(chosen.indices, chosen.indices)] @ chosen.weights)
@@ -166,7 +166,7 @@ def test_progress_names_the_classes():
         sample(40, 2),
         6,
         y=labels(40),
-        shares="equal",
+        allocation="equal",
         progress=lambda share, note: told.append((share, note)),
     )
     assert told[-1] == (1.0, "class c")
@@ -175,29 +175,29 @@ def test_progress_names_the_classes():
 def test_wrong_shares_are_told():
     X, y = sample(40, 2), labels(40)
     n_c = int((y == "c").sum())
-    with pytest.raises(ValueError, match="shares must be one of 'proportional', 'equal', 'joint'"):
-        thin(X, 6, y=y, shares="even")
-    with pytest.raises(ValueError, match="shares must name labels of y, got 'z'"):
-        thin(X, 6, y=y, shares={"a": 5, "z": 1})
-    with pytest.raises(ValueError, match="shares must sum to n_select, 6, got 5"):
-        thin(X, 6, y=y, shares={"a": 5})
-    with pytest.raises(ValueError, match="shares must be a non-negative integer, got -1"):
-        thin(X, 6, y=y, shares={"a": 7, "b": -1})
-    with pytest.raises(ValueError, match=f"got {n_c + 1} for 'c', which has {n_c}; shares='prop"):
-        thin(X, 3 * n_c + 3, y=y, shares="equal")
+    with pytest.raises(ValueError, match="allocation must be one of 'proportional', 'equal'"):
+        thin(X, 6, y=y, allocation="even")
+    with pytest.raises(ValueError, match="allocation must name labels of y, got 'z'"):
+        thin(X, 6, y=y, allocation={"a": 5, "z": 1})
+    with pytest.raises(ValueError, match="allocation must sum to n_select, 6, got 5"):
+        thin(X, 6, y=y, allocation={"a": 5})
+    with pytest.raises(ValueError, match="allocation must be a non-negative integer, got -1"):
+        thin(X, 6, y=y, allocation={"a": 7, "b": -1})
+    with pytest.raises(ValueError, match=f"got {n_c + 1} for 'c', which has {n_c}; allocation="):
+        thin(X, 3 * n_c + 3, y=y, allocation="equal")
     rows = np.flatnonzero(y == "c")
     with pytest.raises(ValueError, match="include must hold at most 0 rows of class 'c', got 2"):
-        thin(X, 4, y=y, shares={"a": 4}, include=rows[:2])
+        thin(X, 4, y=y, allocation={"a": 4}, include=rows[:2])
     with pytest.raises(ValueError, match="y must have one value per row"):
         thin(X, 4, y=y[1:])
     weight = (y != "c").astype(float)
     with pytest.raises(ValueError, match="some weight, got zero for 'c'"):
-        thin(X, 6, y=y, shares="equal", sample_weight=weight)
+        thin(X, 6, y=y, allocation="equal", sample_weight=weight)
     assert thin(X, 6, y=y, sample_weight=weight).by_class["c"].tolist() == []
 
 
 def test_more_rows_than_a_class_has():
     X, y = sample(20, 2), np.r_[np.zeros(18, int), 1, 1]
-    chosen = thin(X, 12, y=y, shares="equal", unique=False)
+    chosen = thin(X, 12, y=y, allocation="equal", unique=False)
     assert len(chosen.by_class[1]) == 6
     assert set(chosen.by_class[1]) <= {18, 19}

@@ -134,7 +134,7 @@ def test_the_path_is_the_mmd_of_the_first_rows(refine):
 def test_losses_and_summary():
     X = sample(200, 3)
     chosen = thin(X, 20)
-    loss = chosen.loss()
+    loss = chosen.column_errors()
     np.testing.assert_allclose(loss.mean_after, X[chosen.indices].mean(axis=0))
     text = chosen.summary()
     assert text.startswith("20 of 200 rows, MMD ")
@@ -150,7 +150,7 @@ def test_losses_know_negative_weights():
     chosen = thin(X, 6, weights="optimal", bandwidth=3.0, include=aside)
     assert chosen.weights.min() < 0
     shares = chosen.weights / chosen.weights.sum()
-    np.testing.assert_allclose(chosen.loss().mean_after, shares @ X[chosen.indices])
+    np.testing.assert_allclose(chosen.column_errors().mean_after, shares @ X[chosen.indices])
 
 
 @pytest.mark.parametrize("mode", ["simplex", "optimal"])

@@ -71,11 +71,15 @@ def test_an_offset_changes_nothing(path, request):
         ({"sample_weight": [1.0]}, ValueError, "sample_weight must have one value per row"),
         ({"sample_weight": np.zeros(30)}, ValueError, "sample_weight must give some row a wei"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a positive integer, got 0"),
-        ({"shares": "equal"}, ValueError, "y must be given when shares is 'equal', got None"),
         (
-            {"shares": "equal", "approximate": "chunks"},
+            {"allocation": "equal"},
             ValueError,
-            "y must be given when shares is 'equal', got None",
+            "y must be given when allocation is 'equal'",
+        ),
+        (
+            {"allocation": "equal", "approximate": "chunks"},
+            ValueError,
+            "y must be given when allocation is 'equal'",
         ),
         (
             {"kernel": "stein", "score": np.zeros((30, 2)), "kernel_mean": np.zeros(30)},

@@ -6,7 +6,7 @@ import pytest
 
 from herder import kernel_mean, thin
 from herder.kernel import Gaussian
-from herder.kernel.losses import column_losses
+from herder.kernel.comparison import compare_columns
 from herder.report import MmdPath, ThinningReport, mmd_path, thinning_page
 
 X = np.random.default_rng(4).normal(size=(300, 3)) * [1, 2, 5]
@@ -30,7 +30,7 @@ def report():
         values=X,
         indices=chosen.indices,
         weights=chosen.weights,
-        losses=column_losses(X, chosen.indices, names=["a<b", "b", "c"]),
+        losses=compare_columns(X, chosen.indices, names=["a<b", "b", "c"]),
         mmd=chosen.mmd,
         mmd_random=chosen.mmd_random,
         path=MmdPath(sizes, path, chosen.mmd_random * np.sqrt(30 / sizes)),
@@ -117,7 +117,7 @@ def test_weighted_modes_and_labels(report):
 
 def test_many_columns_are_cut_short():
     wide = np.random.default_rng(0).normal(size=(50, 40))
-    losses = column_losses(wide, [0, 1, 2])
+    losses = compare_columns(wide, [0, 1, 2])
     report = ThinningReport("w", wide, np.arange(3), np.full(3, 1 / 3), losses)
     html = thinning_page(report).html()
     assert "25 more columns lost less" in html

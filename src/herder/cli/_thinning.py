@@ -21,9 +21,9 @@ from herder.core.files import whole_file
 from herder.data import write_table
 from herder.data.rows import locate, read_labels, read_weights
 from herder.data.sample import Roles, Sample, read_sample, read_scores
+from herder.kernel.comparison import ColumnErrors, compare_columns
 from herder.kernel.cost import LONG_SECONDS, Cost
 from herder.kernel.functions import Energy, Kernel, Stein, centred
-from herder.kernel.losses import Losses, column_losses
 from herder.kernel.resolve import attach_scores, resolve_kernel
 from herder.kernel.result import Thinning
 from herder.kernel.thinning import thin
@@ -65,7 +65,7 @@ class _Done:
     kernel: Kernel
     result: Thinning
     mass: NDArray[np.float64] | None
-    losses: Losses
+    losses: ColumnErrors
     mmd: float | None
     mmd_random: float | None
     notes: list[str]
@@ -164,12 +164,14 @@ def _choose(job: Job, sample: Sample, progress: Progress) -> _Done:
             sample_weight=mass,
             score=scores,
             y=sample.labels,
-            shares=job.shares,
+            allocation=job.shares,
             approximate=job.approximate,
             n_jobs=job.threads,
             progress=_Watcher(progress),
         )
-    losses = column_losses(sample.values, result.indices, result.weights, mass, names=sample.used)
+    losses = compare_columns(
+        sample.values, result.indices, result.weights, mass, names=sample.used
+    )
     ours, random, notes = _distances(job, sample, result, progress)
     return _Done(sample, kernel, result, mass, losses, ours, random, notes)
 

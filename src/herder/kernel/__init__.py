@@ -4,9 +4,11 @@ The scikit-learn face, `herder.KernelHerder`, lives in `herder.kernel.estimator`
 a table does not import scikit-learn.
 """
 
+from herder._deprecated import renamed_names
 from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
 from herder.kernel.ascent import KernelMean
 from herder.kernel.bandwidth import median_bandwidth
+from herder.kernel.comparison import ColumnErrors
 from herder.kernel.density import DensityHerding, herd_density
 from herder.kernel.functions import (
     Energy,
@@ -19,14 +21,16 @@ from herder.kernel.functions import (
     Stein,
 )
 from herder.kernel.herding import KernelHerding, kernel_herd
-from herder.kernel.losses import Losses
 from herder.kernel.mixture import GaussianMixture
 from herder.kernel.mmd import kernel_mean, mmd
 from herder.kernel.result import Thinning
 from herder.kernel.thinning import thin
 
+__getattr__ = renamed_names(__name__, {"Losses": "herder.kernel.comparison.ColumnErrors"})
+
 __all__ = [
     "Chunks",
+    "ColumnErrors",
     "DensityHerding",
     "Energy",
     "Gaussian",
@@ -36,7 +40,6 @@ __all__ = [
     "KernelHerding",
     "KernelMean",
     "Laplace",
-    "Losses",
     "Matern32",
     "Matern52",
     "RandomFeatures",

@@ -19,22 +19,22 @@ from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates, Precision, candidates_of
 from herder.kernel.functions import Kernel, Stein, centred
 
-__all__ = ["SHARES", "LabelledCandidates", "Shares", "quotas"]
+__all__ = ["ALLOCATIONS", "Allocation", "LabelledCandidates", "quotas"]
 
 #: How many rows each class gets.
-SHARES = ("proportional", "equal", "joint")
+ALLOCATIONS = ("proportional", "equal", "joint")
 
-Shares = str | Mapping[Any, int]
+Allocation = str | Mapping[Any, int]
 
 
 def quotas(
-    shares: Shares, classes: NDArray[Any], mass: NDArray[np.float64], n_select: int
+    allocation: Allocation, classes: NDArray[Any], mass: NDArray[np.float64], n_select: int
 ) -> NDArray[np.intp]:
     """Rows to choose of each class, ``n_select`` in all.
 
     Parameters
     ----------
-    shares : "proportional", "equal" or mapping
+    allocation : "proportional", "equal" or mapping
         In proportion to ``mass`` (largest remainders first, so that every class gets its share
         rounded down or up), as equal as can be, or as given for each label.
     classes : array
@@ -44,17 +44,19 @@ def quotas(
     n_select : int
         Rows in all.
     """
-    if isinstance(shares, Mapping):
-        wanted = dict(shares)
+    if isinstance(allocation, Mapping):
+        wanted = dict(allocation)
         unknown = [label for label in wanted if label not in classes]
         if unknown:
-            raise ValueError(f"shares must name labels of y, got {unknown[0]!r}")
-        counts = [non_negative_int(wanted.get(label, 0), "shares") for label in classes.tolist()]
+            raise ValueError(f"allocation must name labels of y, got {unknown[0]!r}")
+        counts = [
+            non_negative_int(wanted.get(label, 0), "allocation") for label in classes.tolist()
+        ]
         if sum(counts) != n_select:
-            raise ValueError(f"shares must sum to n_select, {n_select}, got {sum(counts)}")
+            raise ValueError(f"allocation must sum to n_select, {n_select}, got {sum(counts)}")
         return np.array(counts, dtype=np.intp)
-    one_of(shares, "shares", SHARES)
-    if shares == "equal":
+    one_of(allocation, "allocation", ALLOCATIONS)
+    if allocation == "equal":
         mass = np.full(len(classes), 1 / len(classes))
     exact = mass / mass.sum() * n_select
     counts = np.floor(exact).astype(np.intp)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._deprecated import renamed_attribute
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
+from herder.kernel.comparison import ColumnErrors, compare_columns
 from herder.kernel.functions import Kernel
 from herder.kernel.labelled import LabelledCandidates
-from herder.kernel.losses import Losses, column_losses
 from herder.kernel.mmd import root
 from herder.kernel.targets import GivenTarget
 
@@ -63,7 +64,7 @@ class Thinning:
     """Rows chosen by `thin`.
 
     It may stand wherever NumPy and pandas take an array of row numbers: ``X[chosen]``,
-    ``frame.iloc[chosen]``, ``len(chosen)``; `take` serves other tables. Distances and losses are
+    ``frame.iloc[chosen]``, ``len(chosen)``; `take` serves other tables. Distances and errors are
     computed when asked for, from the sample itself and not from a copy: leave it as it is.
 
     Attributes
@@ -155,20 +156,22 @@ class Thinning:
         """Give the chosen rows of a table that is aligned with the sample, in its own form."""
         return self._task.rows.take(table, self.indices)
 
-    def loss(self) -> Losses:
-        """Say what was lost in each column: means, standard deviations, quantiles."""
+    def column_errors(self) -> ColumnErrors:
+        """Compare each column before and after: means, standard deviations, quantiles."""
         rows, own = self._task.rows, self._task.weight
-        return column_losses(rows.values, self.indices, self.weights, own, rows.names)
+        return compare_columns(rows.values, self.indices, self.weights, own, rows.names)
+
+    loss = renamed_attribute("loss", "column_errors")
 
     def summary(self) -> str:
         """Say in words how good the choice is."""
         rows, ours, random = self._task.rows, self.mmd, self.mmd_random
         head = f"{len(self):,} of {rows.n_rows:,} rows"
         if np.isnan(ours):
-            return f"{head}\n{self.loss()}"
+            return f"{head}\n{self.column_errors()}"
         better = f": {_times(random, ours)}" if ours > 0 else ""
         distance = f"MMD {ours:.3g}, of a random subset {random:.3g}{better}"
-        return f"{head}, {distance}\n{self.loss()}"
+        return f"{head}, {distance}\n{self.column_errors()}"
 
     @cached_property
     def _candidates(self) -> Candidates:

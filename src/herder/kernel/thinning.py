@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._deprecated import warn_renamed
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
@@ -24,7 +25,7 @@ from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import Rules, choose
 from herder.kernel.cost import LONG_SECONDS, exact_cost
 from herder.kernel.functions import Stein
-from herder.kernel.labelled import LabelledCandidates, Shares, quotas
+from herder.kernel.labelled import Allocation, LabelledCandidates, quotas
 from herder.kernel.quadrature import choose_weighted
 from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.result import Task, Thinning
@@ -50,12 +51,13 @@ def thin(
     score: Any = None,
     kernel_mean: Any = None,
     y: ArrayLike | None = None,
-    shares: Shares = "proportional",
+    allocation: Allocation = "proportional",
     include: ArrayLike | None = None,
     exclude: ArrayLike | None = None,
     approximate: "str | Approximation | None" = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    shares: Allocation | None = None,  # deprecated name of allocation
 ) -> Thinning:
     """Choose the rows that stand best for the whole sample.
 
@@ -95,7 +97,7 @@ def thin(
         A target of your own: the mean of the kernel under it, at the rows.
     y : array-like of shape (n_samples,), optional
         Labels. Only rows of the same class are then compared.
-    shares : "proportional", "equal", "joint" or mapping of label to number
+    allocation : "proportional", "equal", "joint" or mapping of label to number
         How many rows each class gets: its share of the sample (to the nearest row), the same
         for all, or as given; "joint" lets the distance decide. The weights of the chosen rows
         make up for unequal shares.
@@ -146,13 +148,16 @@ def thin(
     if weights == "uniform" and unique and weight is not None and task.given is None:
         _warn_if_few(weight, m)
     method = _approximation(approximate, task, weights, y)
-    if y is None and shares != "proportional":
-        raise ValueError(f"y must be given when shares is {shares!r}, got None")
+    if shares is not None:
+        warn_renamed("shares", "allocation")
+        allocation = shares
+    if y is None and allocation != "proportional":
+        raise ValueError(f"y must be given when allocation is {allocation!r}, got None")
     if method is not None:
         sample = Sample(task.values, task.kernel, task.mass, n_jobs)
         return task.result(method.choose(sample, m, rules, progress), None)
     if y is not None:
-        return _thin_classes(task, y, shares, m, rules, weights, progress)
+        return _thin_classes(task, y, allocation, m, rules, weights, progress)
     _warn_if_long(task, m, rules, weights)
     candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
     return task.result(*_select(candidates, task, m, rules, weights, progress))
@@ -251,7 +256,7 @@ def _target(
 def _thin_classes(
     task: Task,
     y: ArrayLike,
-    shares: Shares,
+    allocation: Allocation,
     m: int,
     rules: Rules,
     weights: str,
@@ -260,10 +265,10 @@ def _thin_classes(
     classes, codes = read_labels(y, task.rows.n_rows)
     labelled = LabelledCandidates(task.values, codes, task.kernel, n_jobs=task.n_jobs)
     task = task.labelled(classes, labelled)
-    if isinstance(shares, str) and shares == "joint":
+    if isinstance(allocation, str) and allocation == "joint":
         return task.result(*_select(labelled, task, m, rules, weights, progress))
     mass = np.bincount(codes, weights=task.mass).astype(np.float64)
-    counts = quotas(shares, classes, mass, m)
+    counts = quotas(allocation, classes, mass, m)
     barred = np.zeros(len(codes), dtype=bool)
     barred[rules.exclude] = True
     _check_quotas(counts, mass, classes, labelled, barred, rules)
@@ -312,7 +317,7 @@ def _check_quotas(
         if rules.unique and count > free:
             raise ValueError(
                 f"n_select must leave every class at most its rows, got {count} for "
-                f"{label!r}, which has {free}; shares='proportional' or a mapping may help, "
+                f"{label!r}, which has {free}; allocation='proportional' or a mapping may help, "
                 "and unique=False allows a row to come more than once"
             )
         if included[c] > count:

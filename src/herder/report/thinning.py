@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.kernel.losses import Losses
+from herder.kernel.comparison import ColumnErrors
 from herder.plots import plot_marginals, plot_mmd_path, plot_picks
 from herder.report.page import Block, Facts, Page, Picture, Table, Text
 
@@ -51,7 +51,7 @@ class ThinningReport:
         Its numbers; may be memory-mapped.
     indices, weights : ndarray of shape (m,)
         The choice.
-    losses : Losses
+    losses : ColumnErrors
         What was lost.
     mode : str
         "uniform", "simplex" or "optimal": how the weights came about.
@@ -79,7 +79,7 @@ class ThinningReport:
     values: NDArray[Any]
     indices: NDArray[np.intp]
     weights: NDArray[np.float64]
-    losses: Losses
+    losses: ColumnErrors
     mode: str = "uniform"
     whole: str = "all rows"
     mmd: float | None = None

@@ -198,7 +198,7 @@ def _prediction_errors(
 
 
 def _losses(chosen: Thinning, names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    lost = chosen.loss()
+    lost = chosen.column_errors()
     low, high = lost.quantiles.index(0.05), lost.quantiles.index(0.95)
     pairs = [
         (lost.mean_before, lost.mean_after),

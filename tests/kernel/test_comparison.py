@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ks_2samp
 
-from herder.kernel import losses as module
-from herder.kernel.losses import column_losses
+from herder.kernel import comparison as module
+from herder.kernel.comparison import compare_columns
 
 RNG = np.random.default_rng(11)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -29,7 +29,7 @@ def test_against_numpy_and_scipy(dtype, order):
     X = np.asarray(RNG.normal(2, 3, size=(301, 4)), dtype=dtype, order=order)
     X[:, 2] = np.round(X[:, 2])
     rows = RNG.choice(301, 40, replace=False)
-    found = column_losses(X, rows)
+    found = compare_columns(X, rows)
     wide = X.astype(float)
     assert np.allclose(found.mean_before, wide.mean(axis=0))
     assert np.allclose(found.mean_after, wide[rows].mean(axis=0))
@@ -53,12 +53,12 @@ def test_whole_weights_are_repeated_rows(X, data):
     counts = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
     picks = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6))
     times = data.draw(st.lists(st.integers(1, 3), min_size=len(picks), max_size=len(picks)))
-    weighted = column_losses(X, picks, np.array(times, float), np.array(counts, float))
+    weighted = compare_columns(X, picks, np.array(times, float), np.array(counts, float))
     long = np.repeat(X, counts, axis=0)
     extended = np.vstack([long, np.repeat(X[picks], times, axis=0)])
     after = np.arange(len(long), len(extended))
     before = np.array([1.0] * len(long) + [0.0] * (len(extended) - len(long)))
-    repeated = column_losses(extended, after, None, before)
+    repeated = compare_columns(extended, after, None, before)
     scale = np.abs(X).max() + 1
     for name in ("mean_before", "mean_after", "sd_before", "sd_after"):
         # the square root of a rounding error in the variance
@@ -76,7 +76,7 @@ def test_all_rows_in_any_order_lose_nothing(X, weighted, random):
     order = list(range(len(X)))
     random.shuffle(order)
     weight = np.arange(1.0, len(X) + 1) if weighted else None
-    found = column_losses(X, order, None if weight is None else weight[order], weight)
+    found = compare_columns(X, order, None if weight is None else weight[order], weight)
     scale = np.abs(X).max() + 1
     assert np.allclose(found.mean_after, found.mean_before, atol=1e-12 * scale)
     assert np.array_equal(found.quantiles_after, found.quantiles_before)
@@ -89,7 +89,7 @@ def test_all_rows_in_any_order_lose_nothing(X, weighted, random):
 @given(tables, st.data())
 def test_losses_follow_units_and_mirror(X, data):
     rows = data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=5))
-    plain, turned = column_losses(X, rows), column_losses(-4 * X, rows)
+    plain, turned = compare_columns(X, rows), compare_columns(-4 * X, rows)
     assert np.allclose(turned.mean_change, -plain.mean_change)
     assert np.allclose(turned.sd_change, plain.sd_change)
     # levels come in pairs p, 1 - p
@@ -100,7 +100,7 @@ def test_losses_follow_units_and_mirror(X, data):
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e9, -3.3])
 def test_constant_columns_have_no_change(value):
     X = np.full((1000, 1), value)
-    found = column_losses(X, [3, 7, 7], [0.2, 0.3, 0.7], RNG.random(1000))
+    found = compare_columns(X, [3, 7, 7], [0.2, 0.3, 0.7], RNG.random(1000))
     assert found.sd_before[0] == found.sd_after[0] == 0
     assert found.mean_after[0] == found.mean_before[0] == value
     assert found.largest_change[0] == 0
@@ -108,14 +108,14 @@ def test_constant_columns_have_no_change(value):
 
 
 def test_a_column_that_was_constant_but_for_rows_of_no_weight():
-    found = column_losses(np.array([[1.0], [1.0], [5.0]]), [2], None, np.array([1.0, 1.0, 0.0]))
+    found = compare_columns(np.array([[1.0], [1.0], [5.0]]), [2], None, np.array([1.0, 1.0, 0.0]))
     assert found.mean_change[0] == np.inf
 
 
 def test_random_subsets_are_off_by_what_is_said():
     X = RNG.exponential(size=(60, 1))
     m = 12
-    found = column_losses(X, np.arange(m))
+    found = compare_columns(X, np.arange(m))
     means = [X[RNG.permutation(60)[:m]].mean() for _ in range(20_000)]
     spread = np.std(means) / X.std()
     assert found.random_change == pytest.approx(spread, rel=0.02)  # 1 / sqrt(2 * 20,000) = 0.5%
@@ -124,28 +124,28 @@ def test_random_subsets_are_off_by_what_is_said():
     mean = np.average(X[:, 0], weights=weight)
     sd = np.sqrt(np.average((X[:, 0] - mean) ** 2, weights=weight))
     spread = X[drawn, 0].mean(axis=1).std() / sd
-    found = column_losses(X, np.arange(m), None, weight)
+    found = compare_columns(X, np.arange(m), None, weight)
     assert found.random_change == pytest.approx(spread, rel=0.02)
-    assert column_losses(X[:5], np.arange(5).repeat(2)).random_change == pytest.approx(10**-0.5)
-    assert column_losses(X[:1], [0]).random_change == 0
+    assert compare_columns(X[:5], np.arange(5).repeat(2)).random_change == pytest.approx(10**-0.5)
+    assert compare_columns(X[:1], [0]).random_change == 0
 
 
 def test_negative_weights_are_taken_as_they_are():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    found = column_losses(X, [0, 1, 2, 3], [0.6, -0.2, 0.4, 0.4])  # sums to 1.2
+    found = compare_columns(X, [0, 1, 2, 3], [0.6, -0.2, 0.4, 0.4])  # sums to 1.2
     assert found.mean_after[0] == pytest.approx((-0.2 + 0.8 + 1.2) / 1.2)
     # F' = 1/2, 1/3, 2/3, 1, its running maximum 1/2, 1/2, 2/3, 1
     assert found.quantiles_after[:, 0].tolist() == [0, 0, 1, 3, 3]
     assert found.distance[0] == pytest.approx(max(1 / 2 - 1 / 4, 1 / 2 - 1 / 3))
-    square = column_losses(X, [0, 3, 1], [-0.4, -0.4, 1.8])
+    square = compare_columns(X, [0, 3, 1], [-0.4, -0.4, 1.8])
     assert square.sd_after[0] == 0
 
 
 def test_columns_are_read_in_blocks(monkeypatch):
     X = RNG.normal(size=(50, 7))
-    whole = column_losses(X, [1, 2, 3])
+    whole = compare_columns(X, [1, 2, 3])
     monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 50 * 2)
-    parts = column_losses(X, [1, 2, 3])
+    parts = compare_columns(X, [1, 2, 3])
     assert np.array_equal(whole.quantiles_after, parts.quantiles_after)
     assert np.array_equal(whole.sd_before, parts.sd_before)
 
@@ -154,7 +154,7 @@ def test_mapped_files(tmp_path):
     X = RNG.normal(size=(200, 3)).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert str(column_losses(mapped, [0, 5])) == str(column_losses(X, [0, 5]))
+    assert str(compare_columns(mapped, [0, 5])) == str(compare_columns(X, [0, 5]))
 
 
 def skewed():
@@ -162,7 +162,7 @@ def skewed():
     X[:, 4] = 0
     X[7, 4] = 50.0
     names = [f"col{j}" for j in range(11)] + ["a name that is far too long for a table"]
-    return column_losses(X, np.arange(7, 30), names=names)
+    return compare_columns(X, np.arange(7, 30), names=names)
 
 
 def test_worst_columns_come_first():
@@ -188,8 +188,8 @@ def test_the_printed_table():
     assert lines[2].startswith("col4")
     assert len({len(line) for line in lines[1:10]}) == 1
     assert "a random subset would be +-0.1839" in lines[10]  # sqrt(77 / 23 / 99)
-    assert lines[11] == "and 4 more columns, which lost less"
-    short = str(column_losses(np.eye(3), [0], names=["a", "b", "c" * 40]))
+    assert lines[11] == "and 4 more columns with smaller errors"
+    short = str(compare_columns(np.eye(3), [0], names=["a", "b", "c" * 40]))
     assert "more columns" not in short
     assert "c" * 21 + "..." in short
 
@@ -215,6 +215,6 @@ def test_to_dict_is_plain_and_makes_a_frame():
 )
 def test_what_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        column_losses(np.eye(3), **{"indices": [0, 1], **options})
+        compare_columns(np.eye(3), **{"indices": [0, 1], **options})
     with pytest.raises(ValueError, match="n must be a positive integer"):
-        column_losses(np.eye(3), [0]).worst(0)
+        compare_columns(np.eye(3), [0]).worst(0)

@@ -1,4 +1,4 @@
-r"""What a thinned sample lost, column by column: means, spreads, quantiles, distributions.
+r"""Error of a thinned sample per column: means, spreads, quantiles, distributions.
 
 Let a column have values :math:`x_i` of weight :math:`q_i` and let rows :math:`s_t` of weight
 :math:`w_t` be chosen, both weights divided by their sums. Compared are
@@ -8,7 +8,7 @@ Let a column have values :math:`x_i` of weight :math:`q_i` and let rows :math:`s
           Q(p) = \tfrac12 \bigl( \min\{x : F(x) \ge p\} + \inf\{x : F(x) > p\} \bigr)
 
 with the same of the chosen rows. This quantile is the middle of those values that qualify, takes
-a weight of 2 as two rows, and mirrors with the data. Changes are told in units of the column's
+a weight of 2 as two rows, and mirrors with the data. Changes are in units of the column's
 :math:`\sigma`, and the distance of two distributions as :math:`\sup_x |F(x) - F'(x)|`
 (Kolmogorov), which is attained beside a chosen value.
 
@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import positive_int
 
-__all__ = ["Losses", "column_losses"]
+__all__ = ["ColumnErrors", "compare_columns"]
 
 #: Bytes of the columns that are looked at together.
 BLOCK_BYTES = 64 * 2**20
@@ -46,8 +46,8 @@ N_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Losses:
-    """What was lost in each of d columns; changes are in units of the column's spread.
+class ColumnErrors:
+    """Error of a thinned sample in each of d columns, in units of the column's spread.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class Losses:
         changes = np.vstack([self.mean_change, self.sd_change, self.quantile_change])
         return np.abs(changes).max(axis=0)
 
-    def worst(self, n: int = 1) -> "Losses":
-        """Give the n columns that lost most, worst first.
+    def worst(self, n: int = 1) -> "ColumnErrors":
+        """Return the n columns with the largest errors, worst first.
 
         They are ranked by the largest of the change of the mean, of the spread, and the distance.
         Quantiles do not count: that of a column of a few values jumps when a share hardly moves.
@@ -119,10 +119,10 @@ class Losses:
             kept[field.name] = value[..., order] if isinstance(value, np.ndarray) else value
         kept["names"] = tuple(self.names[j] for j in order.tolist())
         kept["n_others"] = self.n_others + len(self.names) - n
-        return Losses(**kept)
+        return ColumnErrors(**kept)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Give plain lists by heading, one entry per column, as JSON and frames take them."""
+        """Return plain lists by heading, one entry per column, as JSON and frames take them."""
         columns: dict[str, Any] = {
             "column": list(self.names),
             "mean_before": self.mean_before,
@@ -160,7 +160,7 @@ class Losses:
             f"be +-{self.random_change:.4f}",
         ]
         if shown.n_others:
-            lines.append(f"and {shown.n_others:,} more columns, which lost less")
+            lines.append(f"and {shown.n_others:,} more columns with smaller errors")
         return "\n".join(lines)
 
     def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,14 +179,14 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{width}}" for cell, width in rest)])
 
 
-def column_losses(
+def compare_columns(
     values: NDArray[np.floating],
     indices: ArrayLike,
     weights: ArrayLike | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     names: Sequence[str] | None = None,
     quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
-) -> Losses:
+) -> ColumnErrors:
     """Compare the columns of a table with those of chosen rows.
 
     Parameters
@@ -207,7 +207,7 @@ def column_losses(
     Examples
     --------
     >>> import numpy as np
-    >>> column_losses(np.arange(5.0)[:, None], [0, 4]).sd_after
+    >>> compare_columns(np.arange(5.0)[:, None], [0, 4]).sd_after
     array([2.])
     """
     n, d = values.shape
@@ -231,7 +231,7 @@ def column_losses(
     m = len(chosen)
     # Without replacement more than n rows cannot be drawn; then, and with weights, with it.
     left = (n - m) / (n - 1) if before is None and m <= n and n > 1 else 1.0
-    return Losses(
+    return ColumnErrors(
         names=tuple(f"x{j}" for j in range(d)) if names is None else tuple(names),
         n_rows=n,
         n_select=m,
@@ -256,7 +256,7 @@ def _share(weights: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _columns(values: NDArray[np.floating]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Give float64 columns one by one, read from the table several at a time."""
+    """Yield float64 columns one by one, read from the table several at a time."""
     n, d = values.shape
     width = max(1, BLOCK_BYTES // (8 * n))
     for start in range(0, d, width):
