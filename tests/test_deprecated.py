@@ -69,3 +69,18 @@ def test_shares_of_thin_is_allocation_and_loss_is_column_errors():
         errors = found.loss()
     assert seen[0].filename == __file__
     assert str(errors) == str(new.column_errors())
+
+
+def test_old_attributes():
+    rows = np.random.default_rng(0).integers(0, 2, size=(40, 3))
+    rows[:, 2] = rows[:, 0]
+    herded = herder.MomentHerder().fit(rows)
+    herded.sample(10)
+    fitted = herder.BoltzmannMachine().fit(rows).diagnostics_
+    for owner, old, new in [
+        (herded.diagnostics_, "twins", "duplicate_share"),
+        (fitted, "twins", "duplicate_columns"),
+        (herded.moments_.variables[0], "is_switch", "is_binary"),
+    ]:
+        with pytest.warns(DeprecationWarning, match=rf"{type(owner).__name__}\.{old} .* {new}"):
+            assert getattr(owner, old) == getattr(owner, new)

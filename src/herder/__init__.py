@@ -16,7 +16,7 @@ _NAMES = {
     "core.enumerated": "EnumeratedSystem MiniBatches NeuronSystem",
     "data.hashing": "hash_features",
     "fields.bounds": "Bounds count_bounds expectation_bounds",
-    "fields.diagnose": "MomentDiagnostics",
+    "fields.diagnostics": "MomentDiagnostics",
     "fields.live": "Position",
     "fields.moment": "MomentHerder MomentHerding moment_herd",
     "fields.uncertainty": "Estimate count_estimate estimate_expectation",

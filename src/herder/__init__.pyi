@@ -11,7 +11,7 @@ from herder.data.hashing import hash_features as hash_features
 from herder.fields.bounds import Bounds as Bounds
 from herder.fields.bounds import count_bounds as count_bounds
 from herder.fields.bounds import expectation_bounds as expectation_bounds
-from herder.fields.diagnose import MomentDiagnostics as MomentDiagnostics
+from herder.fields.diagnostics import MomentDiagnostics as MomentDiagnostics
 from herder.fields.live import Position as Position
 from herder.fields.moment import MomentHerder as MomentHerder
 from herder.fields.moment import MomentHerding as MomentHerding

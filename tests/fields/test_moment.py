@@ -231,7 +231,7 @@ def test_copied_rows_are_counted():
     share = np.mean([tuple(row) in known for row in samples.tolist()])
     assert herder.diagnostics_.copied == pytest.approx(share)
     counts = np.unique(rows, axis=0, return_counts=True)[1]
-    assert herder.diagnostics_.twins == pytest.approx(counts[counts > 1].sum() / 40)
+    assert herder.diagnostics_.duplicate_share == pytest.approx(counts[counts > 1].sum() / 40)
 
 
 def test_contradictions_are_refused_or_herded_to_the_nearest():

@@ -152,7 +152,11 @@ def test_columns_that_decide_one_another_are_told_without_a_penalty():
 def test_copies_of_columns_are_named(learns):
     rows = np.column_stack([ROWS, ROWS[:, 1], 1 - ROWS[:, 3], ROWS[:, 1]])
     report = getattr(BoltzmannMachine(), learns)(rows).diagnostics_
-    assert report.twins == (("x1", "x5", "equal"), ("x3", "x6", "opposite"), ("x1", "x7", "equal"))
+    assert report.duplicate_columns == (
+        ("x1", "x5", "equal"),
+        ("x3", "x6", "opposite"),
+        ("x1", "x7", "equal"),
+    )
     assert (
         "mind: columns x1 and x5 are equal, x3 and x6 are opposite, x1 and x7 are equal: "
         "drop one of each pair" in str(report)
@@ -161,10 +165,10 @@ def test_copies_of_columns_are_named(learns):
     report = getattr(BoltzmannMachine(), learns)(frame).diagnostics_
     assert "mind: columns b and f are equal: drop one" in str(report)
     frame.loc[7, "f"] = 1 - frame.loc[7, "f"]
-    assert getattr(BoltzmannMachine(), learns)(frame).diagnostics_.twins == ()
+    assert getattr(BoltzmannMachine(), learns)(frame).diagnostics_.duplicate_columns == ()
     many = np.column_stack([ROWS[:, :1]] * 9)
     report = getattr(BoltzmannMachine(), learns)(many).diagnostics_
-    assert len(report.twins) == 8
+    assert len(report.duplicate_columns) == 8
     assert "x0 and x5 are equal, and 3 pairs more: drop one of each pair" in str(report)
 
 
@@ -175,7 +179,7 @@ def test_reports_come_back_from_a_file(tmp_path):
     save(machine, tmp_path / "m.safetensors")
     report = load(tmp_path / "m.safetensors").diagnostics_
     assert report == machine.diagnostics_
-    assert (report.twins, report.tried) == ((("x1", "x5", "equal"),), (0.01, 0.1))
+    assert (report.duplicate_columns, report.tried) == ((("x1", "x5", "equal"),), (0.01, 0.1))
 
 
 def test_a_warning_names_copies_with_a_penalty_too():

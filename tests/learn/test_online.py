@@ -188,7 +188,7 @@ def test_constant_columns_are_seen_through_rounded_weights():
     report = machine.diagnostics_
     assert len(report.constant) == 1
     assert report.n_parameters == 10
-    assert [how for _, _, how in report.twins] == ["equal"]
+    assert [how for _, _, how in report.duplicate_columns] == ["equal"]
 
 
 @pytest.mark.parametrize("n_rows", [0, 100])

@@ -6,7 +6,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from herder.learn.boltzmann import BoltzmannMachine
-from herder.learn.rows import check_alphabet, constant_bias, find_twins, merge_rows, read_codes
+from herder.learn.rows import (
+    check_alphabet,
+    constant_bias,
+    find_duplicate_columns,
+    merge_rows,
+    read_codes,
+)
 
 ROWS = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 
@@ -179,7 +185,9 @@ def test_twins_are_the_columns_that_are_equal_or_opposite(seed):
     weights = rng.random(6) + 0.01
     sample = merge_rows(rows, weights)
     names = [f"x{i}" for i in range(30)]
-    found = find_twins(sample.means, sample.pairs, names, least=sample.weights.min() / 2)
+    found = find_duplicate_columns(
+        sample.means, sample.pairs, names, least=sample.weights.min() / 2
+    )
     expected = []
     for j in set(range(30)) - {i for i in range(30) if rows[:, i].min() == rows[:, i].max()}:
         for i in range(j):

@@ -22,7 +22,7 @@ def synthesis():
         source="rows.csv",
         moments=moments,
         reached=Moments.from_codes(Codes(moments.variables, herding.samples)),
-        diagnostics=replace(herding.diagnostics, copied=0.25, twins=0.5),
+        diagnostics=replace(herding.diagnostics, copied=0.25, duplicate_share=0.5),
         n_rows=200,
         table_counts=count_distribution(ROWS),
         sample_counts=count_distribution(herding.samples),
@@ -100,7 +100,7 @@ def test_synthesis_page_without_a_table(synthesis):
     html = synthesis_page(
         replace(
             synthesis,
-            diagnostics=replace(synthesis.diagnostics, copied=None, twins=None),
+            diagnostics=replace(synthesis.diagnostics, copied=None, duplicate_share=None),
             table_counts=None,
             contradictions=["P(a) = 2 must lie between 0 and 1"],
             tail=["P(more than 1) = 0.5"],

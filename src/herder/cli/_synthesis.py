@@ -24,7 +24,7 @@ from herder.cli._table import (
 )
 from herder.data import TableSource, write_table
 from herder.fields.condition import Condition
-from herder.fields.diagnose import MomentDiagnostics, diagnose
+from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
 from herder.fields.moment import MAX_RESTART_ROWS
 from herder.models.moments import Moments
@@ -162,7 +162,7 @@ def _bin_of(variable: Variable, label: str) -> int:
 
 
 def _require_switches(count_above: int, moments: Moments) -> None:
-    other = [v.name for v in moments.variables if not v.is_switch]
+    other = [v.name for v in moments.variables if not v.is_binary]
     if other:
         raise ValueError(f"count-above must go with 0/1 columns only, got column {other[0]!r}")
     if count_above >= moments.n_variables:
@@ -193,7 +193,7 @@ class _Run:
 
     @property
     def is_switched(self) -> bool:
-        return all(variable.is_switch for variable in self.moments.variables)
+        return all(variable.is_binary for variable in self.moments.variables)
 
     def burn_in(self, n: int, progress: Progress) -> None:
         """Herd rows and forget them."""
@@ -213,10 +213,14 @@ class _Run:
 
     def diagnose(self) -> MomentDiagnostics:
         """Sum up the run, with the shares of copied rows."""
-        found = diagnose(self.live, None)
+        found = moment_diagnostics(self.live, None)
         if self.facts is None or not self.compared:
             return found
-        return replace(found, copied=self.copied / self.compared, twins=self.facts.copies.twins)
+        return replace(
+            found,
+            copied=self.copied / self.compared,
+            duplicate_share=self.facts.copies.duplicate_share,
+        )
 
     def reached(self) -> Moments:
         """Give the counts of all herded rows."""

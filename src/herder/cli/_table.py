@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from herder.cli._border import heed_signals
 from herder.data import TableSource, open_table
-from herder.fields.diagnose import row_hashes
+from herder.fields.diagnostics import row_hashes
 from herder.models.moments import Moments
 from herder.models.variables import encode
 
@@ -146,7 +146,7 @@ def look_again(
 
 
 def _is_switched(moments: Moments) -> bool:
-    return all(variable.is_switch for variable in moments.variables)
+    return all(variable.is_binary for variable in moments.variables)
 
 
 def _watched(
@@ -176,13 +176,13 @@ class CopyCheck:
         A power of two; 1 keeps all.
     hashes : ndarray of uint64
         Distinct hashes, sorted.
-    twins : float
+    duplicate_share : float
         Share of rows that equal another row.
     """
 
     one_in: int
     hashes: NDArray[np.uint64]
-    twins: float = 0.0
+    duplicate_share: float = 0.0
 
     @classmethod
     def for_rows(cls, n_rows: int, max_memory: int) -> "CopyCheck":
@@ -200,8 +200,8 @@ class CopyCheck:
     def over(self, hashes: NDArray[np.uint64]) -> "CopyCheck":
         """Take the selected hashes of all rows."""
         distinct, counts = np.unique(hashes, return_counts=True)
-        twins = counts[counts > 1].sum() / max(len(hashes), 1)
-        return CopyCheck(self.one_in, distinct, float(twins))
+        duplicate_share = counts[counts > 1].sum() / max(len(hashes), 1)
+        return CopyCheck(self.one_in, distinct, float(duplicate_share))
 
     def count(self, codes: NDArray[np.integer]) -> tuple[int, int]:
         """Count the states that equal a row, and those that were looked at."""

@@ -1,6 +1,6 @@
 """Herding of random fields: states that match the moments of a table."""
 
-from herder.fields.diagnose import MomentDiagnostics
+from herder.fields.diagnostics import MomentDiagnostics
 from herder.fields.live import MomentHerd, Position, Trace
 from herder.fields.moment import MomentHerder, MomentHerding, moment_herd
 

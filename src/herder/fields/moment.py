@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from herder._validation import check_fitted, non_negative_int, one_of, positive_int
 from herder.core.averages import RunningAverage
 from herder.fields.condition import Condition
-from herder.fields.diagnose import MomentDiagnostics, RowIndex, diagnose
+from herder.fields.diagnostics import MomentDiagnostics, RowIndex, moment_diagnostics
 from herder.fields.live import RESTARTS, HerdSettings, MomentHerd, Position
 from herder.models.features import ENCODINGS
 from herder.models.moments import Moments
@@ -97,7 +97,9 @@ def moment_herd(
     position = resume.position if isinstance(resume, MomentHerding) else resume
     live = MomentHerd(moments, resume=position, **settings)
     samples = live.advance(n_steps)
-    return MomentHerding(samples, moments.variables, live.position, diagnose(live, samples))
+    return MomentHerding(
+        samples, moments.variables, live.position, moment_diagnostics(live, samples)
+    )
 
 
 class MomentHerder(BaseEstimator):
@@ -236,7 +238,7 @@ class MomentHerder(BaseEstimator):
         condition = Condition.of(self.moments_, where)
         live = self.start()
         rows = np.concatenate(list(self._matching(live, n_samples, condition)))
-        self.diagnostics_ = diagnose(live, rows, index=self._index)
+        self.diagnostics_ = moment_diagnostics(live, rows, index=self._index)
         return self._form.build(rows, self.moments_.variables)
 
     def herd(
@@ -247,7 +249,7 @@ class MomentHerder(BaseEstimator):
         position = resume.position if isinstance(resume, MomentHerding) else resume
         live = self.start(resume=position)
         samples = live.advance(n_samples)
-        self.diagnostics_ = diagnose(live, samples, index=self._index)
+        self.diagnostics_ = moment_diagnostics(live, samples, index=self._index)
         return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
 
     def average(self, function: Callable[[Any], ArrayLike], n_samples: int) -> Any:

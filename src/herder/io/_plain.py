@@ -84,7 +84,8 @@ def read_record(kind: Any, facts: Any) -> Any:
     """Make a dataclass from what `dataclasses.asdict` gave, each field of its type."""
     if not isinstance(facts, dict):
         raise ValueError(f"{facts!r} in the place of a {kind.__name__}")
-    hints = get_type_hints(kind)
+    hints, old = get_type_hints(kind), getattr(kind, "old_names", {})
+    facts = {old.get(name, name): plain for name, plain in facts.items()}
     strange = facts.keys() - {field.name for field in fields(kind)}
     if strange:
         raise ValueError(f"a {kind.__name__} with {min(strange)!r}")

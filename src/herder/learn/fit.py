@@ -2,9 +2,12 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from herder._deprecated import renamed_attribute
 
 __all__ = ["Fit", "FitReport", "counted", "warn_of_fit"]
 
@@ -77,7 +80,7 @@ class FitReport:
         Weight of the penalty.
     constant : tuple of str
         Columns with one value only.
-    twins : tuple of (str, str, str)
+    duplicate_columns : tuple of (str, str, str)
         Two columns that are ``"equal"``, or ``"opposite"``, in all rows.
     runaway : str
         Why couplings have no finite best value; empty if nothing says so.
@@ -100,16 +103,22 @@ class FitReport:
     penalty: str
     alpha: float
     constant: tuple[str, ...] = ()
-    twins: tuple[tuple[str, str, str], ...] = ()
+    duplicate_columns: tuple[tuple[str, str, str], ...] = ()
     runaway: str = ""
     held_out: float | None = None
     held_out_independent: float | None = None
     tried: tuple[float, float] | None = None
 
+    #: Names of fields in files of version 0.1.0.
+    old_names: ClassVar = {"twins": "duplicate_columns"}
+    twins = renamed_attribute("twins", "duplicate_columns")
+
     def __post_init__(self) -> None:
         """Make tuples of what comes back from a file as lists."""
         object.__setattr__(self, "constant", tuple(self.constant))
-        object.__setattr__(self, "twins", tuple((a, b, how) for a, b, how in self.twins))
+        object.__setattr__(
+            self, "duplicate_columns", tuple((a, b, how) for a, b, how in self.duplicate_columns)
+        )
         if self.tried is not None:
             least, largest = self.tried
             object.__setattr__(self, "tried", (least, largest))
@@ -129,12 +138,14 @@ class FitReport:
     @property
     def copies(self) -> str:
         """Which columns are copies of others, and what to do; empty if none is."""
-        texts = [f"{one} and {other} are {how}" for one, other, how in self.twins[:NAMED]]
+        texts = [
+            f"{one} and {other} are {how}" for one, other, how in self.duplicate_columns[:NAMED]
+        ]
         if not texts:
             return ""
-        more = len(self.twins) - NAMED
+        more = len(self.duplicate_columns) - NAMED
         rest = f", and {counted(more, 'pair')} more" if more > 0 else ""
-        remedy = "drop one" if len(self.twins) == 1 else "drop one of each pair"
+        remedy = "drop one" if len(self.duplicate_columns) == 1 else "drop one of each pair"
         return f"columns {', '.join(texts)}{rest}: {remedy}"
 
     @property

@@ -11,7 +11,7 @@ from herder._validation import generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_nodes, fit_pl, symmetrise
-from herder.learn.rows import Sample, constant_bias, find_twins, merge_rows
+from herder.learn.rows import Sample, constant_bias, find_duplicate_columns, merge_rows
 
 __all__ = ["DETAILS", "Folds", "Learnt", "Method", "find_runaway", "learn"]
 
@@ -286,7 +286,9 @@ def _report(
         penalty=method.penalty if alpha else "none",
         alpha=alpha,
         constant=tuple(names[i] for i in np.flatnonzero(~varying).tolist()),
-        twins=find_twins(sample.means, sample.pairs, names, least=sample.weights.min() / 2),
+        duplicate_columns=find_duplicate_columns(
+            sample.means, sample.pairs, names, least=sample.weights.min() / 2
+        ),
         runaway="" if alpha else find_runaway(sample, fit.couplings, varying, names),
         held_out=None if choice is None else choice.held_out,
         held_out_independent=None if choice is None else choice.held_out_independent,

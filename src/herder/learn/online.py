@@ -32,7 +32,7 @@ from scipy.special import expit
 
 from herder.learn.fit import Fit, FitReport
 from herder.learn.pseudo import log_pseudo_likelihood
-from herder.learn.rows import find_twins
+from herder.learn.rows import find_duplicate_columns
 
 __all__ = ["Stream"]
 
@@ -236,7 +236,9 @@ class Stream:
             penalty="l2" if alpha else "none",
             alpha=alpha,
             constant=tuple(np.array(names)[constant].tolist()),
-            twins=find_twins(means, self.pairs / seen, names, least=ROUNDING),
+            duplicate_columns=find_duplicate_columns(
+                means, self.pairs / seen, names, least=ROUNDING
+            ),
             held_out=self.score if is_scored else None,
             held_out_independent=independent if is_scored else None,
         )

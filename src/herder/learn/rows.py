@@ -19,7 +19,7 @@ __all__ = [
     "column_names",
     "constant_bias",
     "effective_rows",
-    "find_twins",
+    "find_duplicate_columns",
     "merge_rows",
     "read_codes",
     "warn_of_constants",
@@ -272,7 +272,7 @@ def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return key
 
 
-def find_twins(
+def find_duplicate_columns(
     means: NDArray[np.float64],
     both: NDArray[np.float64],
     names: Sequence[str],
@@ -296,7 +296,9 @@ def find_twins(
 
     Examples
     --------
-    >>> find_twins(np.array([0.5, 0.5]), np.array([[0.5, 0], [0, 0.5]]), "ab", least=1e-9)
+    >>> find_duplicate_columns(
+    ...     np.array([0.5, 0.5]), np.array([[0.5, 0], [0, 0.5]]), "ab", least=1e-9
+    ... )
     (('a', 'b', 'opposite'),)
     """
     only = means[:, None] - both

@@ -253,7 +253,7 @@ def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
     """Fill in the cells that were not listed."""
     cliques = tuple(sorted(reader.entries, key=lambda clique: (len(clique), clique)))
     code = [{value: c for c, value in enumerate(v.values)} for v in variables]
-    switch = [variable.is_switch for variable in variables]
+    switch = [variable.is_binary for variable in variables]
     tables: dict[Clique, NDArray[np.float64]] = {}
     ones: dict[Clique, tuple[float, float]] = {}
     pending: list[Clique] = []

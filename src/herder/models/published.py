@@ -189,7 +189,7 @@ def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None)
 
 def _is_compact(moments: Moments) -> bool:
     """Whether the counts of ones say it all, bit for bit."""
-    if not all(variable.is_switch for variable in moments.variables):
+    if not all(variable.is_binary for variable in moments.variables):
         return False
     at = moments.layout.offsets[1:] - 1
     known = zip(moments.counts[at].tolist(), moments.totals.tolist(), strict=True)

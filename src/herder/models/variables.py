@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._deprecated import renamed_attribute
 from herder._validation import one_of
 from herder.models.columns import Column, alphabet, named_columns, table_columns
 
@@ -53,9 +54,11 @@ class Variable:
         return len(self.values)
 
     @property
-    def is_switch(self) -> bool:
+    def is_binary(self) -> bool:
         """Whether the labels are 0 and 1 (or False and True)."""
         return len(self.values) == 2 and self.values[0] == 0 and self.values[1] == 1
+
+    is_switch = renamed_attribute("is_switch", "is_binary")
 
     def code(self, label: Hashable) -> int:
         """Position of a label in the alphabet.
@@ -222,7 +225,7 @@ def _encode_sparse(
         for name, known in zip(found, variables or [None] * width, strict=True)
     )
     for variable in out:
-        if not variable.is_switch:
+        if not variable.is_binary:
             raise ValueError(
                 f"X must be dense when a column has values other than 0 and 1, got {variable}"
             )

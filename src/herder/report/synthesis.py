@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.fields.diagnose import MomentDiagnostics
+from herder.fields.diagnostics import MomentDiagnostics
 from herder.models.moments import Moments
 from herder.plots import (
     plot_agreement,
@@ -318,7 +318,7 @@ def _copies(synthesis: Synthesis) -> list[Block]:
         entered = "Searches started again at rows of the table, so rows of it did enter the run."
     else:
         entered = "No row of a table entered the run, only counts."
-    if found.copied is None or found.twins is None:
+    if found.copied is None or found.duplicate_share is None:
         return [Text(f"{entered} The table itself was not at hand, so nothing was compared.")]
     chance = (
         "A synthetic row can still equal an original one by chance: where there are few columns "
@@ -341,7 +341,7 @@ def _copies(synthesis: Synthesis) -> list[Block]:
                 ),
                 (
                     "table rows that equal another row of the table",
-                    f"{found.twins:.2%}",
+                    f"{found.duplicate_share:.2%}",
                     "what a fresh row of the same kind would do",
                 ),
             ]

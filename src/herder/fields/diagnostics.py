@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._deprecated import renamed_attribute
 from herder.core.diagnostics import Diagnosis, explain_growth, fit_rate, growth
 from herder.fields.live import MomentHerd, Trace
 from herder.maximise.coordinate import ascend
 from herder.maximise.exhaustive import best_state, n_states
 from herder.models.variables import Codes
 
-__all__ = ["MomentDiagnostics", "RowIndex", "diagnose"]
+__all__ = ["MomentDiagnostics", "RowIndex", "moment_diagnostics"]
 
 #: Spaces up to this many states are searched exhaustively to tell why weights grow.
 EXHAUSTIVE_STATES = 2**16
@@ -60,7 +61,7 @@ class MomentDiagnostics:
         What no table could have among the given moments, worst first.
     copied : float or None
         Share of the states that equal a data row.
-    twins : float or None
+    duplicate_share : float or None
         Share of the data rows that equal another data row: what chance gives.
     """
 
@@ -78,14 +79,16 @@ class MomentDiagnostics:
     distance: float
     contradictions: tuple[str, ...] = ()
     copied: float | None = None
-    twins: float | None = None
+    duplicate_share: float | None = None
+
+    twins = renamed_attribute("twins", "duplicate_share")
 
     @property
     def copies_stand_out(self) -> bool:
         """Whether more states copy a data row than data rows copy each other, by far."""
-        if self.copied is None or self.twins is None:
+        if self.copied is None or self.duplicate_share is None:
             return False
-        return self.copied > 0.01 and self.copied > 3 * self.twins
+        return self.copied > 0.01 and self.copied > 3 * self.duplicate_share
 
     def __str__(self) -> str:
         """Give a summary of a few lines."""
@@ -109,7 +112,7 @@ class MomentDiagnostics:
         if self.copied is not None:
             lines.append(
                 f"states that equal a data row: {self.copied:.2%} "
-                f"(data rows that equal another one: {self.twins:.2%})"
+                f"(data rows that equal another one: {self.duplicate_share:.2%})"
             )
         if self.copies_stand_out:
             lines.append(
@@ -119,7 +122,7 @@ class MomentDiagnostics:
         return "\n".join(lines)
 
 
-def diagnose(
+def moment_diagnostics(
     live: MomentHerd,
     samples: NDArray[np.integer] | None,
     *,
@@ -152,7 +155,7 @@ def diagnose(
         distance=float(np.linalg.norm(errors)),
         contradictions=tuple(str(found) for found in live.moments.contradictions()),
         copied=copied,
-        twins=None if index is None else index.twins,
+        duplicate_share=None if index is None else index.duplicate_share,
     )
 
 
@@ -195,12 +198,12 @@ class RowIndex:
     ----------
     hashes : ndarray of uint64
         Distinct hashes, sorted.
-    twins : float
+    duplicate_share : float
         Share of rows that equal another row.
     """
 
     hashes: NDArray[np.uint64]
-    twins: float
+    duplicate_share: float
 
     @classmethod
     def of(cls, codes: Codes) -> "RowIndex":
