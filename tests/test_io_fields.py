@@ -92,7 +92,7 @@ def facts(**changed):
         ("dense", facts(states=[False, True]), {}, "states must be"),
         ("dense", facts(states=[[0], [1]]), {}, "states must be"),
         ("dense", facts(states=None), {}, "states must be"),
-        ("dense", facts(offset="x"), {}, "offset must be numbers"),
+        ("dense", facts(offset="x"), {}, "offset must be a number"),
         ("dense", facts(offset=float("nan")), {}, "offset must be finite"),
         ("dense", facts(names=["a"]), {}, "names must be 6 different texts"),
         ("dense", facts(names="abcdef"), {}, "names that are not texts"),

@@ -10,6 +10,7 @@ from importlib import import_module
 from herder._deprecated import renamed_names
 
 _NAMES = {
+    "_errors": "ParameterError",
     "core.averages": "RunningAverage",
     "core.contrastive": "ContrastiveSystem",
     "core.dynamics": "HerdingSystem Step herd",

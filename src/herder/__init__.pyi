@@ -1,4 +1,5 @@
 # Made by tests/stub.py from the table in __init__.py.
+from herder._errors import ParameterError as ParameterError
 from herder.core.averages import RunningAverage as RunningAverage
 from herder.core.contrastive import ContrastiveSystem as ContrastiveSystem
 from herder.core.dynamics import HerdingSystem as HerdingSystem

@@ -8,6 +8,8 @@ from typing import Any, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
+
 __all__ = [
     "check_classes",
     "check_fitted",
@@ -109,16 +111,14 @@ def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDA
     try:
         values = np.asarray(weight, np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers, got {type(weight).__name__}") from None
+        raise ParameterTypeError(name, "be numbers", got=type(weight).__name__) from None
     if values.ndim == 0:
         values = np.full(n_rows, float(values))
     if values.shape != (n_rows,):
-        raise ValueError(
-            f"{name} must have one number for each of {n_rows} rows, got {values.shape}"
-        )
+        raise ParameterError(name, f"have one number for each of {n_rows} rows", values.shape)
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
-        raise ValueError(f"{name} must be finite and not negative, got {values[wrong][0]}")
+        raise ParameterError(name, "be finite and not negative", values[wrong][0])
     return values
 
 
@@ -150,7 +150,7 @@ def finite_number(value: object, name: str) -> float:
     """Return ``value`` as a finite float."""
     number = _real(value, name, "a number")
     if not np.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value!r}")
+        raise ParameterError(name, "be finite", value)
     return number
 
 
@@ -160,9 +160,9 @@ def generator(random_state: object) -> np.random.Generator:
     whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
     if not (given is None or whole or isinstance(given, np.random.Generator)):
         kind = type(given).__name__
-        raise TypeError(f"random_state must be an int, a Generator or None, got {kind}")
-    if whole and given < 0:
-        raise ValueError(f"random_state must be 0 or more, got {given}")
+        raise ParameterTypeError("random_state", "be an int, a Generator or None", got=kind)
+    if isinstance(given, int | np.integer) and given < 0:
+        raise ParameterError("random_state", "be 0 or more", given)
     return np.random.default_rng(given)
 
 
@@ -183,7 +183,7 @@ def positive_number(value: object, name: str) -> float:
     """Return ``value`` as a finite float above 0."""
     number = _real(value, name, "a positive number")
     if not 0 < number < np.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
+        raise ParameterError(name, "be a positive number", value)
     return number
 
 
@@ -191,7 +191,7 @@ def share(value: object, name: str) -> float:
     """Return ``value`` as a float from 0 to below 1."""
     number = _real(value, name, "a number from 0 to below 1")
     if not 0 <= number < 1:
-        raise ValueError(f"{name} must be a number from 0 to below 1, got {value!r}")
+        raise ParameterError(name, "be a number from 0 to below 1", value)
     return number
 
 
@@ -209,13 +209,13 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
     """Return ``value`` if it is one of ``allowed``."""
     if value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
-        raise ValueError(f"{name} must be one of {options}, got {value!r}")
+        raise ParameterError(name, f"be one of {options}", value)
     return value
 
 
 def _real(value: Any, name: str, kind: str) -> float:
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name} must be {kind}, got {value!r}")
+        raise ParameterTypeError(name, f"be {kind}", value)
     return float(value)
 
 
@@ -225,7 +225,7 @@ def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be {kind}, got {value!r}") from None
+        raise ParameterTypeError(name, f"be {kind}", value) from None
     if number < least:
-        raise ValueError(f"{name} must be {kind}, got {value!r}")
+        raise ParameterError(name, f"be {kind}", value)
     return number

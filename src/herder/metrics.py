@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
@@ -50,17 +51,15 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
         rows.sum_duplicates()
         values = rows.data
     if rows.ndim != 2 or 0 in rows.shape:
-        raise ValueError(f"X must be a table with rows and columns, got shape {rows.shape}")
+        raise ParameterError("X", "be a table with rows and columns", got=f"shape {rows.shape}")
     width = rows.shape[1] if n_variables is None else positive_int(n_variables, "n_variables")
     if width < rows.shape[1]:
-        raise ValueError(
-            f"n_variables must be at least {rows.shape[1]}, the width of X, got {width}"
-        )
+        raise ParameterError("n_variables", f"be at least {rows.shape[1]}, the width of X", width)
     if values.dtype.kind not in "biufO":
-        raise TypeError(f"X must hold the numbers 0 and 1, got dtype {values.dtype}")
+        raise ParameterTypeError("X", "hold the numbers 0 and 1", got=f"dtype {values.dtype}")
     wrong = values[(values != 0) & (values != 1)]
     if wrong.size:
-        raise ValueError(f"X must hold only 0 and 1, got {wrong.flat[0]!r}")
+        raise ParameterError("X", "hold only 0 and 1", wrong.flat[0])
     counts = np.asarray(rows.sum(axis=1)).ravel().astype(np.intp)
     return np.bincount(counts, minlength=width + 1) / rows.shape[0]
 
@@ -84,7 +83,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
     """
     p_cells, q_cells = _pair(p, q)
     if not (0 <= floor < np.inf):
-        raise ValueError(f"floor must be a finite non-negative number, got {floor!r}")
+        raise ParameterError("floor", "be a finite non-negative number", floor)
     q_cells = (q_cells + floor) / (1 + floor * q_cells.size)
     held = p_cells > 0
     if (q_cells[held] == 0).any():
@@ -114,7 +113,7 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> float:
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     p_cells, q_cells = _distribution(p, "p"), _distribution(q, "q")
     if p_cells.shape != q_cells.shape:
-        raise ValueError(f"q must have the shape of p, {p_cells.shape}, got {q_cells.shape}")
+        raise ParameterError("q", f"have the shape of p, {p_cells.shape}", q_cells.shape)
     return p_cells, q_cells
 
 
@@ -122,8 +121,8 @@ def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
     cells = np.asarray(values, dtype=np.float64)
     if not np.isfinite(cells).all() or (cells < 0).any():
         wrong = cells[~(np.isfinite(cells) & (cells >= 0))].flat[0]
-        raise ValueError(f"{name} must hold finite non-negative numbers, got {wrong}")
+        raise ParameterError(name, "hold finite non-negative numbers", wrong)
     total = cells.sum()
     if not 0 < total < np.inf:
-        raise ValueError(f"{name} must have a positive finite sum, got {total}")
+        raise ParameterError(name, "have a positive finite sum", total)
     return cells / total

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.core.dynamics import Step
 from herder.core.state import load_arrays, save_arrays
 
@@ -74,7 +75,9 @@ def save_checkpoint(
     kept: NDArray[Any] = np.asarray(step.state)
     known = isinstance(step.state, (int, np.integer, np.ndarray))
     if not known or kept.dtype.kind not in "biuf":
-        raise TypeError(f"state must be an integer or an array, got {type(step.state).__name__}")
+        raise ParameterTypeError(
+            "state", "be an integer or an array", got=type(step.state).__name__
+        )
     header = {
         "format": FORMAT,
         "t": int(step.t),
@@ -109,7 +112,7 @@ def load_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     """
     content, header = load_arrays(path)
     if header.get("format") != FORMAT or not {"weights", "state"} <= content.keys():
-        raise ValueError(f"path must be a {FORMAT!r} file, got {str(path)!r}")
+        raise ParameterError("path", f"be a {FORMAT!r} file", str(path))
     weights, state = content["weights"], content["state"]
     if header["exact"]:
         weights = _from_text(weights).reshape(header["weights_shape"])

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.core.dynamics import HerdingSystem
 
 __all__ = ["ContrastiveSystem"]
@@ -54,7 +55,7 @@ class ContrastiveSystem(Generic[S]):
 
     def __init__(self, system: HerdingSystem[S], rows: Sequence[S]) -> None:
         if len(rows) == 0:
-            raise ValueError("rows must hold at least one row, got none")
+            raise ParameterError("rows", "hold at least one row", got="none")
         self.system = system
         self.rows = tuple(rows)
 

@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import positive_int
 from herder.core.dynamics import Step
 from herder.core.units import Number, as_numbers, inner, norm
@@ -183,7 +184,7 @@ def moment_error(
     """
     first, last = as_numbers(start, "start"), as_numbers(weights, "weights")
     if first.shape != last.shape:
-        raise ValueError(f"weights must have shape {first.shape}, got {last.shape}")
+        raise ParameterError("weights", f"have shape {first.shape}", last.shape)
     steps = positive_int(t, "t")
     # exact numbers are subtracted exactly: the difference may be far smaller than they are
     gap = np.asarray(last - first if scale == 1.0 else last / scale - first, dtype=np.float64)
@@ -214,18 +215,19 @@ def fit_rate(t: ArrayLike, error: ArrayLike) -> Rate:
     """
     steps, errors = _as_path(t, "t"), _as_path(error, "error")
     if steps.shape != errors.shape:
-        raise ValueError(f"error must have shape {steps.shape}, got {errors.shape}")
+        raise ParameterError("error", f"have shape {steps.shape}", errors.shape)
     if (steps <= 0).any():
-        raise ValueError(f"t must be positive, got {steps.min()}")
+        raise ParameterError("t", "be positive", steps.min())
     if (errors < 0).any():
-        raise ValueError(f"error must be non-negative, got {errors.min()}")
+        raise ParameterError("error", "be non-negative", errors.min())
     kept = errors > 0
     x, y = np.log(steps[kept]), np.log(errors[kept])
     n_points = len(x)
     if n_points < 2 or np.ptp(x) == 0:
-        raise ValueError(
-            "error must be positive at two different steps at least, "
-            f"got {len(np.unique(x))} such step(s)"
+        raise ParameterError(
+            "error",
+            "be positive at two different steps at least",
+            got=f"{len(np.unique(x))} such step(s)",
         )
     dx, dy = x - x.mean(), y - y.mean()
     spread = float(dx @ dx)
@@ -259,7 +261,7 @@ def growth(t: ArrayLike, weight_norm: ArrayLike) -> Growth:
     """
     steps, norms = _as_path(t, "t"), _as_path(weight_norm, "weight_norm")
     if steps.shape != norms.shape:
-        raise ValueError(f"weight_norm must have shape {steps.shape}, got {norms.shape}")
+        raise ParameterError("weight_norm", f"have shape {steps.shape}", norms.shape)
     last = steps >= steps.max() / 10 if len(steps) else steps > 0
     if not norms[last].any():
         return Growth(0.0, linear=False)
@@ -352,14 +354,14 @@ def explain_growth(
 def _as_path(values: ArrayLike, name: str) -> NDArray[np.float64]:
     path = as_numbers(values, name).astype(np.float64)
     if path.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {path.shape}")
+        raise ParameterError(name, "be one-dimensional", got=f"shape {path.shape}")
     return path
 
 
 def _score(weights: NDArray[Any], values: ArrayLike, name: str) -> Number:
     vector = as_numbers(values, name)
     if vector.shape != weights.shape:
-        raise ValueError(f"{name} must have shape {weights.shape}, got {vector.shape}")
+        raise ParameterError(name, f"have shape {weights.shape}", vector.shape)
     if vector.dtype != weights.dtype:
         return inner(weights.astype(np.float64), vector.astype(np.float64))
     return inner(weights, vector)

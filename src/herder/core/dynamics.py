@@ -37,6 +37,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int
 from herder.core.units import Number, as_numbers, inner, largest, norm
 
@@ -135,17 +136,17 @@ def herd(
     """
     start = as_numbers(weights, "weights")
     if start.ndim == 0 or start.size == 0:
-        raise ValueError(f"weights must have at least one entry, got shape {start.shape}")
+        raise ParameterError("weights", "have at least one entry", got=f"shape {start.shape}")
     if start.dtype == np.int64 and largest(start) > _LIMIT:
-        raise ValueError(f"weights must stay below 2**62 in int64, got {largest(start)}")
+        raise ParameterError("weights", "stay below 2**62 in int64", largest(start))
     steps_done = non_negative_int(t, "t")
     if not (scale > 0 and np.isfinite(scale)):
-        raise ValueError(f"scale must be positive and finite, got {scale}")
+        raise ParameterError("scale", "be positive and finite", scale)
     if max_norm is not None and not (max_norm > 0 and np.isfinite(max_norm)):
-        raise ValueError(f"max_norm must be positive and finite, got {max_norm}")
+        raise ParameterError("max_norm", "be positive and finite", max_norm)
     if start.dtype != np.float64 and (max_norm is not None or scale != 1.0):
-        raise ValueError(
-            f"max_norm must be None and scale 1 unless weights are float64, got {start.dtype}"
+        raise ParameterError(
+            "max_norm", "be None and scale 1 unless weights are float64", got=str(start.dtype)
         )
     step_size = None if rates is None else _as_rates(rates, start)
     return _steps(system, start, step_size, state, steps_done, float(scale), max_norm)
@@ -190,11 +191,12 @@ def _moved(
 def _like(residual: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     given: NDArray[Any] = np.asarray(residual)
     if given.shape != weights.shape:
-        raise ValueError(f"residual must have shape {weights.shape}, got {given.shape}")
+        raise ParameterError("residual", f"have shape {weights.shape}", given.shape)
     if given.dtype != weights.dtype:
-        raise TypeError(
-            f"residual must be {weights.dtype} like the weights, got {given.dtype}; "
-            "start from weights of the number type of the system's target"
+        raise ParameterTypeError(
+            "residual",
+            f"be {weights.dtype} like the weights",
+            got=f"{given.dtype}; start from weights of the number type of the system's target",
         )
     return as_numbers(given, "residual")
 
@@ -202,13 +204,17 @@ def _like(residual: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
 def _as_rates(rates: ArrayLike, weights: NDArray[Any]) -> NDArray[Any]:
     given = as_numbers(rates, "rates")
     if given.ndim and given.shape != weights.shape:
-        raise ValueError(f"rates must be a scalar or {weights.shape}, got {given.shape}")
+        raise ParameterError("rates", f"be a scalar or {weights.shape}", given.shape)
     if given.dtype == np.float64 and weights.dtype != np.float64:
-        raise TypeError(f"rates must be exact when weights are {weights.dtype}, got float64")
+        raise ParameterTypeError(
+            "rates", f"be exact when weights are {weights.dtype}", got="float64"
+        )
     if given.dtype == np.object_ and weights.dtype != np.object_:
-        raise TypeError(f"rates must be numbers like the weights ({weights.dtype}), got object")
+        raise ParameterTypeError(
+            "rates", f"be numbers like the weights ({weights.dtype})", got="object"
+        )
     if not (given > 0).all():
-        raise ValueError(f"rates must be positive, got {given.min()}")
+        raise ParameterError("rates", "be positive", given.min())
     if weights.dtype == np.object_:
         exact = np.empty(given.shape, dtype=object)
         exact[...] = np.asarray(given.tolist(), dtype=object)  # np.int64 would wrap

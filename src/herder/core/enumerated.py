@@ -30,6 +30,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.core.dynamics import HerdingSystem
 from herder.core.units import Number, Units, as_numbers, inner, largest
@@ -90,14 +91,14 @@ class EnumeratedSystem:
     ) -> None:
         table = as_numbers(features, "features")
         if table.ndim != 2 or table.size == 0:
-            raise ValueError(f"features must have shape (n_states, n_features), got {table.shape}")
+            raise ParameterError("features", "have shape (n_states, n_features)", table.shape)
         if sum(given is not None for given in (target, probabilities, counts)) != 1:
             raise ValueError("exactly one of target, probabilities and counts must be given")
         if total != 1 and target is None:
-            raise ValueError("total must be left out unless target is given")
+            raise ParameterError("total", "be left out unless target is given")
         total = positive_int(total, "total")
         if not tie_tol >= 0:
-            raise ValueError(f"tie_tol must be non-negative, got {tie_tol}")
+            raise ParameterError("tie_tol", "be non-negative", tie_tol)
         if counts is not None:
             moments, total = _from_counts(counts, table)
         elif probabilities is not None:
@@ -105,11 +106,11 @@ class EnumeratedSystem:
         else:
             moments = as_numbers(np.asarray(target), "target")
         if moments.shape != table.shape[1:]:
-            raise ValueError(f"target must have shape {table.shape[1:]}, got {moments.shape}")
+            raise ParameterError("target", f"have shape {table.shape[1:]}", moments.shape)
         dtype = _common_dtype(table, moments)
         self.units = Units(total, exact=dtype != np.float64)
         if total != 1 and not self.units.exact:
-            raise TypeError("total must be left out unless features and target are exact")
+            raise ParameterTypeError("total", "be left out unless features and target are exact")
         table = _times(table, total)
         self.features: NDArray[Any] = _cast(table, dtype)
         self.target: NDArray[Any] = _cast(moments, dtype)
@@ -121,9 +122,9 @@ class EnumeratedSystem:
     def scores(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Return the inner product of the weights with every row; integers never wrap."""
         if weights.shape != self.target.shape:
-            raise ValueError(f"weights must have shape {self.target.shape}, got {weights.shape}")
+            raise ParameterError("weights", f"have shape {self.target.shape}", weights.shape)
         if weights.dtype != self.target.dtype:
-            raise TypeError(f"weights must be {self.target.dtype}, got {weights.dtype}")
+            raise ParameterTypeError("weights", f"be {self.target.dtype}", got=str(weights.dtype))
         if self.features.dtype == np.float64:
             # einsum and not BLAS: the same bits at any number of threads
             return np.einsum("ij,j->i", self.features, weights)
@@ -195,9 +196,9 @@ class MiniBatches(Generic[S]):
     ) -> None:
         table = as_numbers(rows, "rows")
         if table.ndim < 2 or table.size == 0:
-            raise ValueError(f"rows must have shape (n_rows, n_features), got {table.shape}")
+            raise ParameterError("rows", "have shape (n_rows, n_features)", table.shape)
         if positive_int(batch_size, "batch_size") > len(table):
-            raise ValueError(f"batch_size must be at most {len(table)}, got {batch_size}")
+            raise ParameterError("batch_size", f"be at most {len(table)}", batch_size)
         self.system = system
         self.rows = _times(table, positive_int(total, "total"))
         self.batch_size = int(batch_size)
@@ -241,7 +242,7 @@ class NeuronSystem:
         self._target = as_numbers(entry, "rate")
         self.total = positive_int(total, "total")
         if not 0 <= rate <= total:
-            raise ValueError(f"rate must be between 0 and {total}, got {rate}")
+            raise ParameterError("rate", f"be between 0 and {total}", rate)
         self.rate = rate
 
     def start(self) -> NDArray[Any]:
@@ -268,18 +269,18 @@ class NeuronSystem:
 def _as_distribution(values: ArrayLike, name: str, n_states: int) -> NDArray[Any]:
     given = as_numbers(values, name)
     if given.shape != (n_states,):
-        raise ValueError(f"{name} must have shape ({n_states},), got {given.shape}")
+        raise ParameterError(name, f"have shape ({n_states},)", given.shape)
     if (given < 0).any():
-        raise ValueError(f"{name} must be non-negative, got {given.min()}")
+        raise ParameterError(name, "be non-negative", given.min())
     if not given.any():
-        raise ValueError(f"{name} must not be all zero")
+        raise ParameterError(name, "not be all zero")
     return given
 
 
 def _from_counts(counts: ArrayLike, table: NDArray[Any]) -> tuple[NDArray[Any], int]:
     seen = _as_distribution(counts, "counts", len(table))
     if seen.dtype != np.int64:
-        raise TypeError(f"counts must be integers, got {seen.dtype}")
+        raise ParameterTypeError("counts", "be integers", got=str(seen.dtype))
     total, sums = int(seen.sum()), _weighted_sum(seen, table)
     return (sums / total, 1) if table.dtype == np.float64 else (sums, total)
 
@@ -288,7 +289,7 @@ def _from_probabilities(probabilities: ArrayLike, table: NDArray[Any]) -> NDArra
     shares = _as_distribution(probabilities, "probabilities", len(table))
     # 1e-9 is far above what rounding leaves of one, and far below a forgotten state
     if abs(shares.sum() - 1) > (1e-9 if shares.dtype == np.float64 else 0):
-        raise ValueError(f"probabilities must sum to 1, got {shares.sum()}")
+        raise ParameterError("probabilities", "sum to 1", shares.sum())
     return _weighted_sum(shares, table)
 
 
@@ -327,8 +328,9 @@ def _mean(rows: NDArray[Any]) -> NDArray[Any]:
     if rows.dtype == np.object_:
         return sums * Fraction(1, len(rows))
     if (sums % len(rows)).any():
-        raise ValueError(
-            f"total must make the mean of every {len(rows)} rows an integer; "
-            "a multiple of both batch_size and the number of rows does"
+        raise ParameterError(
+            "total",
+            f"make the mean of every {len(rows)} rows an integer; a multiple of both "
+            "batch_size and the number of rows does",
         )
     return sums // len(rows)

@@ -7,6 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from herder._errors import ParameterError
+
 __all__ = ["PathLike", "whole_file"]
 
 PathLike = str | os.PathLike[str]
@@ -20,7 +22,7 @@ def whole_file(path: PathLike) -> Generator[Path]:
     """
     final = Path(path).resolve()
     if final.exists() and not final.is_file():
-        raise ValueError(f"path must name a file, got {str(path)!r}")
+        raise ParameterError("path", "name a file", str(path))
     if not final.parent.is_dir():
         raise FileNotFoundError(f"path must lie in a folder that exists, got {str(path)!r}")
     part = final.with_name(f".{secrets.token_hex(4)}.part{final.suffix}")

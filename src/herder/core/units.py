@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 
 __all__ = [
@@ -100,22 +101,23 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     kind = array.dtype.kind
     if kind in "biu":
         if kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
-            raise ValueError(f"{name} must fit into int64, got {int(array.max())}")
+            raise ParameterError(name, "fit into int64", int(array.max()))
         return array.astype(np.int64)
     if kind == "f" and array.dtype.itemsize <= 8:
         if not np.isfinite(array).all():
             bad = array[~np.isfinite(array)][0]
-            raise ValueError(f"{name} must be finite, got {bad}")
+            raise ParameterError(name, "be finite", bad)
         return array.astype(np.float64)
     if kind == "O":
         for entry in array.flat:
             if not isinstance(entry, (int, Fraction)):
-                raise TypeError(
-                    f"{name} must hold only int and Fraction when its dtype is object, "
-                    f"got {type(entry).__name__}"
+                raise ParameterTypeError(
+                    name,
+                    "hold only int and Fraction when its dtype is object",
+                    got=type(entry).__name__,
                 )
         return array.copy()
-    raise TypeError(f"{name} must be int64, float64 or object of Fraction, got {array.dtype}")
+    raise ParameterTypeError(name, "be int64, float64 or object of Fraction", got=str(array.dtype))
 
 
 def largest(array: NDArray[Any]) -> int:
@@ -184,9 +186,10 @@ def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
         exact = exact.reshape(units.shape)
     if not exact.all():
         where = tuple(int(i) for i in np.argwhere(~exact)[0])
-        raise ValueError(
-            f"probabilities must be multiples of 1/{total}, got {given[where]} at {where}; "
-            "use round_to_units if rounding is meant"
+        raise ParameterError(
+            "probabilities",
+            f"be multiples of 1/{total}",
+            got=f"{given[where]} at {where}; use round_to_units if rounding is meant",
         )
     return _as_int64(units, total)
 
@@ -251,7 +254,7 @@ def common_total(totals: Iterable[int]) -> Units:
     """
     distinct = {positive_int(total, "totals") for total in totals}
     if not distinct:
-        raise ValueError("totals must hold at least one total, got none")
+        raise ParameterError("totals", "hold at least one total", got="none")
     multiple = math.lcm(*distinct)
     if len(distinct) == 1 or multiple <= MAX_TOTAL:
         return Units(multiple, exact=True)

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
+
 __all__ = ["Columns", "form_of", "locate", "read_columns", "take_rows"]
 
 _FORMS = {
@@ -60,9 +62,10 @@ def locate(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Give chain and draw of rows that are counted chain by chain."""
     if len(shape) != 2:
-        raise ValueError(
-            "X must have chains and draws for rows to be located, got a table of rows: "
-            "its indices say where they are"
+        raise ParameterError(
+            "X",
+            "have chains and draws for rows to be located",
+            got="a table of rows: its indices say where they are",
         )
     chains, draws = np.divmod(np.asarray(indices, dtype=np.intp), shape[1])
     return chains, draws
@@ -71,7 +74,7 @@ def locate(
 def read_columns(table: Any, form: str) -> Columns:
     """Turn a table of a known form into numbers; what is not numbers is refused by name."""
     if form not in _READERS:
-        raise TypeError(_REFUSED.get(form, "").format(shape=getattr(table, "shape", "")))
+        raise _refused(table, form)
     return _READERS[form](table)
 
 
@@ -94,7 +97,7 @@ def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> 
     if form == "mapping":
         return {name: take_rows(values, indices, shape) for name, values in table.items()}
     if form == "lazy":
-        raise TypeError(_REFUSED[form])
+        raise _refused(table, form)
     if form == "array":
         values = table if isinstance(table, np.ndarray) else np.asarray(table)
         if len(shape) == 2 and values.shape[:2] == shape:
@@ -113,7 +116,7 @@ def _in_memory(rows: NDArray[Any]) -> NDArray[Any]:
 
 def _require_length(found: int, n: int, shape: Any) -> None:
     if found != n:
-        raise ValueError(f"table must have {n:,} rows, as X has, got shape {tuple(shape)}")
+        raise ParameterError("table", f"have {n:,} rows, as X has", got=f"shape {tuple(shape)}")
 
 
 def _take_draws(data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
@@ -125,7 +128,7 @@ def _take_draws(data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) ->
     apart = len(lead) == len(shape) == 2 and sizes != shape
     if not lead or apart or math.prod(sizes) != math.prod(shape):
         found = dict(data.sizes)
-        raise ValueError(f"table must have the chains and draws of X, {shape}, got {found}")
+        raise ParameterError("table", f"have the chains and draws of X, {shape}", found)
     if len(lead) == 1:
         return data.isel({lead[0]: indices})
     places = dict(zip(lead, locate(indices, sizes), strict=True))
@@ -149,7 +152,7 @@ def _posterior(tree: Any) -> Any:
         # A tree's own branch, such as ``tree["posterior"]``, is a tree as well.
         if not getattr(tree, "data_vars", ()):
             groups = list(getattr(tree, "children", ()) or getattr(tree, "groups", list)())
-            raise ValueError(f"X must have a group 'posterior', got the groups {groups}")
+            raise ParameterError("X", "have a group 'posterior'", got=f"the groups {groups}")
         node = tree
     return node.to_dataset() if hasattr(node, "children") else node
 
@@ -157,20 +160,24 @@ def _posterior(tree: Any) -> Any:
 def _read_array(table: Any) -> Columns:
     if np.ma.is_masked(table):
         n = int(np.ma.count_masked(table))
-        raise ValueError(f"X must have no masked values, got {n}; drop those rows or fill them")
+        raise ParameterError(
+            "X", "have no masked values", got=f"{n}; drop those rows or fill them"
+        )
     try:
         values = np.asarray(table)
     except ValueError as error:
-        raise ValueError(f"X must have rows of one length, got: {error}") from None
+        raise ParameterError("X", f"have rows of one length, got: {error}") from None
     if values.dtype.names:
-        rule = "X must be a plain 2-D array, got a structured one"
-        raise TypeError(f"{rule}: numpy.lib.recfunctions.structured_to_unstructured flattens it")
+        remedy = "numpy.lib.recfunctions.structured_to_unstructured flattens it"
+        raise ParameterTypeError("X", "be a plain 2-D array", got=f"a structured one: {remedy}")
     if values.ndim == 0:
-        raise TypeError(f"X must be an array, a frame or draws, got {type(table).__name__}")
+        raise ParameterTypeError("X", "be an array, a frame or draws", got=type(table).__name__)
     if values.ndim == 1:
-        raise ValueError(
-            f"X must be 2-D, rows by columns, got shape {values.shape}. Reshape your data: "
-            "X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row"
+        raise ParameterError(
+            "X",
+            "be 2-D, rows by columns",
+            got=f"shape {values.shape}. Reshape your data: X.reshape(-1, 1) if it is one "
+            "column, X.reshape(1, -1) if it is one row",
         )
     if values.ndim == 2:
         names = tuple(f"x{j}" for j in range(values.shape[1]))
@@ -209,9 +216,10 @@ def _read_xarray(data: Any) -> Columns:
     other = [name for name, found in leads.items() if found != lead or not found]
     if other:
         dims = {name: tuple(named[name].dims) for name in other[:3]}
-        raise ValueError(
-            f"X must have the dimensions chain and draw in every variable, got {dims}; drop "
-            f"these with X.drop_vars({other[:3]}), or rename their dimensions"
+        raise ParameterError(
+            "X",
+            "have the dimensions chain and draw in every variable",
+            got=f"{dims}; drop these with X.drop_vars({other[:3]}), or rename their dimensions",
         )
     parts = []
     for name, variable in named.items():
@@ -309,7 +317,9 @@ def _is_number(item: Any) -> bool:
 def _floats(values: NDArray[Any], names: Sequence[str], place: str) -> NDArray[np.floating]:
     """Give numbers as float64, or as the float32 they are; a copy only where one is needed."""
     if values.dtype.kind == "c":
-        raise ValueError("X must hold real numbers, got complex ones. Complex data not supported")
+        raise ParameterError(
+            "X", "hold real numbers", got="complex ones. Complex data not supported"
+        )
     if values.dtype.kind == "O":
         odd = {name: _odd_kind(values[:, j]) for j, name in enumerate(names)}
         odd = {name: kind for name, kind in odd.items() if kind}
@@ -328,7 +338,7 @@ def _require_numbers(odd: Mapping[str, str], remedy: str) -> None:
         return
     shown = ", ".join(f"{kind} in {name!r}" for name, kind in itertools.islice(odd.items(), 5))
     more = f" and in {len(odd) - 5} more columns" if len(odd) > 5 else ""
-    raise ValueError(f"X must have columns of numbers only, got {shown}{more}; {remedy}")
+    raise ParameterError("X", "have columns of numbers only", got=f"{shown}{more}; {remedy}")
 
 
 _READERS: dict[str, Callable[[Any], Columns]] = {
@@ -341,9 +351,18 @@ _READERS: dict[str, Callable[[Any], Columns]] = {
     "tree": lambda tree: _read_xarray(_posterior(tree)),
 }
 
+#: Forms that are not taken: the rule, and what came instead with a remedy.
 _REFUSED = {
-    "sparse": "X must be dense, got a sparse matrix of shape {shape}: distances between its rows "
-    "are dense; use X.toarray(), or reduce its columns first (TruncatedSVD)",
-    "series": "X must be 2-D, rows by columns, got a series; X.to_frame() makes it one column",
-    "lazy": "X must be a frame in memory, got a lazy one; X.collect() makes it",
+    "sparse": (
+        "be dense",
+        "a sparse matrix of shape {shape}: distances between its rows are dense; use "
+        "X.toarray(), or reduce its columns first (TruncatedSVD)",
+    ),
+    "series": ("be 2-D, rows by columns", "a series; X.to_frame() makes it one column"),
+    "lazy": ("be a frame in memory", "a lazy one; X.collect() makes it"),
 }
+
+
+def _refused(table: Any, form: str) -> ParameterTypeError:
+    rule, got = _REFUSED[form]
+    return ParameterTypeError("X", rule, got=got.format(shape=getattr(table, "shape", "")))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 
 if TYPE_CHECKING:
@@ -95,9 +96,9 @@ def hash_features(
 
     n_features = positive_int(n_features, "n_features")
     if n_features > MAX_FEATURES:
-        raise ValueError(f"n_features must be at most 2**31 - 1, got {n_features}")
+        raise ParameterError("n_features", "be at most 2**31 - 1", n_features)
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+        raise ParameterError("dtype", "be float64 or float32", dtype)
     kind, all_rows = kind_of(rows)
     options: dict[str, Any] = {
         "n_features": n_features,
@@ -115,7 +116,9 @@ def hash_features(
     try:
         table: Any = hasher.transform(reader)
     except TypeError as error:
-        raise TypeError(f"rows must hold {HOLDS[kind]}, got {reader.current}: {error}") from None
+        raise ParameterTypeError(
+            "rows", f"hold {HOLDS[kind]}", got=f"{reader.current}: {error}"
+        ) from None
     if normalise:
         table = normalize(table, copy=False)
     return table
@@ -134,9 +137,10 @@ class Reader:
             self.current = f"row {number}"
             kind = kind_of_row(row)
             if kind != self.kind:
-                raise ValueError(
-                    f"rows must be of one kind, got {NAMES[self.kind]} in row 0 "
-                    f"and {NAMES[kind]} in row {number}"
+                raise ParameterError(
+                    "rows",
+                    "be of one kind",
+                    got=f"{NAMES[self.kind]} in row 0 and {NAMES[kind]} in row {number}",
                 )
             yield row
 
@@ -145,11 +149,14 @@ def kind_of(rows: Iterable[Row]) -> tuple[Kind, Iterable[Row]]:
     """Say what the rows are by the first of them, and give all of them back."""
     if isinstance(rows, (str, bytes, Mapping)):
         what = "one dict" if isinstance(rows, Mapping) else "one text"
-        raise TypeError(f"rows must be an iterable of rows, got {what}: put it into a list")
+        raise ParameterTypeError(
+            "rows", "be an iterable of rows", got=f"{what}: put it into a list"
+        )
     if hasattr(rows, "columns"):
-        raise TypeError(
-            "rows must be an iterable of texts, lists of tokens or dicts, got a data frame: "
-            "give one column of texts, or its rows as dicts"
+        raise ParameterTypeError(
+            "rows",
+            "be an iterable of texts, lists of tokens or dicts",
+            got="a data frame: give one column of texts, or its rows as dicts",
         )
     source = iter(rows)
     for first in source:
@@ -164,7 +171,7 @@ def kind_of_row(row: object) -> Kind:
         return "dict"
     if isinstance(row, bytes) or not isinstance(row, Iterable):
         remedy = ": decode it" if isinstance(row, bytes) else ""
-        raise TypeError(
-            f"rows must be texts, lists of tokens or dicts, got {type(row).__name__}{remedy}"
+        raise ParameterTypeError(
+            "rows", "be texts, lists of tokens or dicts", got=f"{type(row).__name__}{remedy}"
         )
     return "tokens"

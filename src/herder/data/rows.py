@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.data.forms import form_of, locate, read_columns, take_rows
 
 __all__ = [
@@ -96,9 +97,10 @@ def read_rows(X: Any) -> Rows:
     values, names, shape = read_columns(X, form)
     if 0 in values.shape:
         found = f"{values.shape[0]} sample(s), {values.shape[1]} feature(s)"
-        raise ValueError(
-            f"X must have at least one row and one column, got {found} (shape={values.shape}) "
-            "while a minimum of 1 is required."
+        raise ParameterError(
+            "X",
+            "have at least one row and one column",
+            got=f"{found} (shape={values.shape}) while a minimum of 1 is required.",
         )
     rows = Rows(values, names, shape, form)
     require_finite(rows)
@@ -140,9 +142,10 @@ def require_finite(rows: Rows) -> None:
         for j in columns[:N_NAMED].tolist()
     )
     more = f"; and in {len(columns) - N_NAMED} more columns" if len(columns) > N_NAMED else ""
-    raise ValueError(
-        f"X must have finite values of ordinary size, got {words[kind]} {shown}{more}. "
-        f"{_remedy(rows, kind)}"
+    raise ParameterError(
+        "X",
+        "have finite values of ordinary size",
+        got=f"{words[kind]} {shown}{more}. {_remedy(rows, kind)}",
     )
 
 
@@ -203,14 +206,14 @@ def read_weights(
         Weights that sum to one; None when all rows count alike.
     """
     if sample_weight is not None and log_weight is not None:
-        raise ValueError("sample_weight must be None when log_weight is given, got both")
+        raise ParameterError("sample_weight", "be None when log_weight is given", got="both")
     if sample_weight is None and log_weight is None:
         return None
     logarithms = sample_weight is None
     name = "log_weight" if logarithms else name
     given = _per_row(log_weight if logarithms else sample_weight, name, n, shape)
     if given.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold numbers, got dtype {given.dtype}")
+        raise ParameterTypeError(name, "hold numbers", got=f"dtype {given.dtype}")
     weight = given.astype(np.float64)
     if logarithms:
         wrong = ~(weight < np.inf)
@@ -220,14 +223,16 @@ def read_weights(
         rule = "finite non-negative numbers"
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"{name} must hold {rule}, got {weight[row]} in row {row}")
+        raise ParameterError(name, f"hold {rule}", got=f"{weight[row]} in row {row}")
     top = weight.max()
     if logarithms:
         if top == -np.inf:
-            raise ValueError("log_weight must give some row a weight, got minus infinity for all")
+            raise ParameterError(
+                "log_weight", "give some row a weight", got="minus infinity for all"
+            )
         weight = np.exp(weight - top)
     elif top == 0:
-        raise ValueError(f"{name} must give some row a weight, got zero for all")
+        raise ParameterError(name, "give some row a weight", got="zero for all")
     else:
         weight = weight / top  # so that the sum cannot overflow
     return None if weight.min() == weight.max() else weight / weight.sum()
@@ -248,25 +253,28 @@ def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
         wrong = labels != np.round(labels)  # NaN and infinities too
         if wrong.any() or not np.isfinite(labels).all():
             row = int((wrong | ~np.isfinite(labels)).argmax())
-            raise ValueError(
-                f"y must hold labels, got {labels[row]} in row {row}; cut measurements into "
-                "classes, and give missing ones a label of their own"
+            raise ParameterError(
+                "y",
+                "hold labels",
+                got=f"{labels[row]} in row {row}; cut measurements into classes, and give "
+                "missing ones a label of their own",
             )
     if labels.dtype.kind == "O":
         absent = np.array([_is_absent(item) for item in labels])
         if absent.any():
             found = f"none in {_number(int(absent.sum()), 'row')}, first in row {absent.argmax()}"
-            raise ValueError(
-                f"y must have a label in every row, got {found}; give missing ones a label of "
-                "their own"
+            raise ParameterError(
+                "y",
+                "have a label in every row",
+                got=f"{found}; give missing ones a label of their own",
             )
     elif labels.dtype.kind not in "biufUS":
-        raise TypeError(f"y must hold text or whole numbers, got dtype {labels.dtype}")
+        raise ParameterTypeError("y", "hold text or whole numbers", got=f"dtype {labels.dtype}")
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = sorted({type(item).__name__ for item in labels})
-        raise TypeError(f"y must hold labels of one kind, got {', '.join(kinds)}") from None
+        raise ParameterTypeError("y", "hold labels of one kind", got=", ".join(kinds)) from None
     return classes, codes.astype(np.intp, copy=False).reshape(n)
 
 
@@ -292,11 +300,11 @@ def read_choice(
     chosen, barred = _indices(include, "include", n), _indices(exclude, "exclude", n)
     both = np.intersect1d(chosen, barred)
     if both.size:
-        raise ValueError(f"exclude must not hold rows of include, got row {both[0]} in both")
+        raise ParameterError("exclude", "not hold rows of include", got=f"row {both[0]} in both")
     if len(chosen) > n_select:
-        raise ValueError(f"include must hold at most n_select rows, {n_select}, got {len(chosen)}")
+        raise ParameterError("include", f"hold at most n_select rows, {n_select}", len(chosen))
     if len(barred) == n:
-        raise ValueError(f"exclude must leave a row to choose, got all {n}")
+        raise ParameterError("exclude", "leave a row to choose", got=f"all {n}")
     return chosen, barred
 
 
@@ -312,13 +320,13 @@ def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
     if rows.dtype.kind not in "iu" or rows.ndim != 1:
         found = f"dtype {rows.dtype} of shape {rows.shape}"
-        raise TypeError(f"{name} must hold row numbers, or a mask of booleans, got {found}")
+        raise ParameterTypeError(name, "hold row numbers, or a mask of booleans", got=found)
     if rows.min() < 0 or rows.max() >= n:
         wrong = rows[(rows < 0) | (rows >= n)][0]
-        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, got {wrong}")
+        raise ParameterError(name, f"hold row numbers from 0 to {n - 1}", wrong)
     distinct, counts = np.unique(rows, return_counts=True)
     if (counts > 1).any():
-        raise ValueError(f"{name} must hold each row once, got {distinct[counts > 1][0]} twice")
+        raise ParameterError(name, "hold each row once", got=f"{distinct[counts > 1][0]} twice")
     return rows.astype(np.intp)
 
 
@@ -333,7 +341,7 @@ def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> ND
     if values.shape not in allowed:
         wanted = " or ".join(str(one) for one in ((n,), shape) if one)
         wanted = str((n,)) if shape in (None, (n,)) else wanted
-        raise ValueError(
-            f"{name} must have one value per row, shape {wanted}, got shape {values.shape}"
+        raise ParameterError(
+            name, f"have one value per row, shape {wanted}", got=f"shape {values.shape}"
         )
     return values.reshape(n)

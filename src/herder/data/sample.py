@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.core.lanes import Progress
 from herder.data.numpy_table import map_array
 from herder.data.rows import Rows, require_finite
@@ -57,7 +58,7 @@ class Roles:
         for role, dropped in aside.items():
             twice = [name for name in dropped if self.columns and name in kept]
             if twice:
-                raise ValueError(f"{role} must not be one of --columns, got {twice[0]!r} in both")
+                raise ParameterError(role, "not be one of --columns", got=f"{twice[0]!r} in both")
         used = [name for name in kept if all(name not in names for names in aside.values())]
         if not used:
             raise ValueError(f"{path} must have a column left to measure distances by, got none")
@@ -289,6 +290,6 @@ def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) ->
         for part in parts:
             if part not in names:
                 known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-                raise ValueError(f"{role} must name columns of {path}, {known}, got {part!r}")
+                raise ParameterError(role, f"name columns of {path}, {known}", part)
         found += [part for part in parts if part not in found]
     return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from herder._errors import ParameterError
 from herder.core.files import PathLike, whole_file
 from herder.data.csv_table import open_csv, write_csv
 from herder.data.numpy_table import open_npy, open_npz, write_npy, write_npz
@@ -57,7 +58,7 @@ def write_table(path: PathLike, names: Sequence[str], chunks: Iterable[Mapping[s
     if writer is None:
         raise ValueError(_suffix_rule(path))
     if len(set(names)) != len(names) or not names:
-        raise ValueError(f"names must be distinct and at least one, got {list(names)!r}")
+        raise ParameterError("names", "be distinct and at least one", list(names))
     if writer is write_parquet:
         import_pyarrow(path)
     with whole_file(path) as part:
@@ -73,9 +74,9 @@ def _suffix_rule(path: PathLike) -> str:
 
 def _columns(names: Sequence[str], chunk: Mapping[str, Any]) -> Chunk:
     if set(chunk) != set(names):
-        raise ValueError(f"chunks must have the columns {list(names)}, got {list(chunk)}")
+        raise ParameterError("chunks", f"have the columns {list(names)}", list(chunk))
     columns = {name: np.asarray(chunk[name]) for name in names}
     shapes = {column.shape for column in columns.values()}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-        raise ValueError(f"chunks must hold 1-D columns of equal length, got {sorted(shapes)}")
+        raise ParameterError("chunks", "hold 1-D columns of equal length", sorted(shapes))
     return columns

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.models.moments import Moments
 from herder.models.variables import code_dtype
@@ -113,9 +114,11 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
     """
     one_of(method, "method", ("auto", "joint", "binomial"))
     if not moments.is_binary:
-        raise ValueError(
-            "moments must be of columns with two values each, got alphabets of "
-            f"{tuple(sorted(set(moments.n_values)))} values; see expectation_bounds"
+        raise ParameterError(
+            "moments",
+            "be of columns with two values each",
+            got=f"alphabets of {tuple(sorted(set(moments.n_values)))} values; see "
+            "expectation_bounds",
         )
     # sums of the moments could hide contradictions; those within rounding are forgiven
     known = [found for found in moments.contradictions() if found.kind != "stated"]
@@ -173,12 +176,13 @@ def expectation_bounds(
     states = _all_states(moments)
     values = np.asarray(function(states), dtype=np.float64)
     if values.ndim not in (1, 2) or len(values) != len(states):
-        raise ValueError(
-            f"function must give one value or one row for each of {len(states)} states, "
-            f"got shape {values.shape}"
+        raise ParameterError(
+            "function",
+            f"give one value or one row for each of {len(states)} states",
+            got=f"shape {values.shape}",
         )
     if not np.isfinite(values).all():
-        raise ValueError("function must give finite values, got NaN or infinity")
+        raise ParameterError("function", "give finite values", got="NaN or infinity")
     lower, upper = _bound_all(_joint_programme(moments), values.reshape(len(states), -1))
     shape = values.shape[1:]
     return Bounds(lower.reshape(shape), upper.reshape(shape), "joint", True)
@@ -250,9 +254,11 @@ class _Programme:
 
 
 def _inconsistent() -> ValueError:
-    return ValueError(
-        f"moments must be consistent, got tables that no distribution has within {WIDTH:g}; "
-        "Moments.contradictions() may say which of them disagree"
+    return ParameterError(
+        "moments",
+        "be consistent",
+        got=f"tables that no distribution has within {WIDTH:g}; Moments.contradictions() may "
+        "say which of them disagree",
     )
 
 
@@ -278,9 +284,10 @@ def _bound_all(
 def _require_small(moments: Moments) -> None:
     n_states = prod(moments.n_values)
     if n_states > MAX_STATES:
-        raise ValueError(
-            f"moments must be over at most {MAX_STATES} states for the joint programme, got "
-            f'{n_states}; for counts of ones take method="binomial"'
+        raise ParameterError(
+            "moments",
+            f"be over at most {MAX_STATES} states for the joint programme",
+            got=f'{n_states}; for counts of ones take method="binomial"',
         )
 
 

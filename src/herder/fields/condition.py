@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.models.moments import Moments
 
 __all__ = ["Condition"]
@@ -30,7 +31,7 @@ class Condition:
         for column, code in wanted:
             if self._wanted[column] != code:
                 name = moments.names[column]
-                raise ValueError(f"where must give a column one value, got two for {name!r}")
+                raise ParameterError("where", "give a column one value", got=f"two for {name!r}")
         self._text = ", ".join(
             f"{moments.names[column]}={moments.variables[column].values[code]}"
             for column, code in self._wanted.items()
@@ -42,9 +43,10 @@ class Condition:
                 continue
             if moments.table(clique)[tuple(self._wanted[i] for i in clique)] <= 0:
                 names = ", ".join(moments.names[i] for i in clique)
-                raise ValueError(
-                    f"where must be met by some rows, got {self._text}, which the counts of "
-                    f"{names} exclude"
+                raise ParameterError(
+                    "where",
+                    "be met by some rows",
+                    got=f"{self._text}, which the counts of {names} exclude",
                 )
 
     @classmethod
@@ -53,7 +55,7 @@ class Condition:
         wanted = []
         for name, label in where.items():
             if name not in moments.names:
-                raise ValueError(f"where must name columns {list(moments.names)}, got {name!r}")
+                raise ParameterError("where", f"name columns {list(moments.names)}", name)
             column = moments.names.index(name)
             wanted.append((column, moments.variables[column].code(label)))
         return cls(moments, wanted)
@@ -67,8 +69,10 @@ class Condition:
         self._found += len(matching)
         self._fruitless = 0 if len(matching) else self._fruitless + len(codes)
         if self._fruitless > MAX_FRUITLESS:
-            raise ValueError(
-                f"where must be met by some rows, got {self._text}, which {self._found} rows met "
-                f"at first and none of the last {self._fruitless:,} herded"
+            raise ParameterError(
+                "where",
+                "be met by some rows",
+                got=f"{self._text}, which {self._found} rows met at first and none of the "
+                f"last {self._fruitless:,} herded",
             )
         return matching

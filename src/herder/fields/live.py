@@ -19,6 +19,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int, one_of
 from herder.core.state import load_arrays, save_arrays
 from herder.fields import atom, binary
@@ -184,11 +185,12 @@ class MomentHerd:
         self._origin = self._digest()
         position = resume or Position(0, start, first, nothing, self._origin)
         if not isinstance(position, Position):
-            raise TypeError(f"resume must be a Position, got {type(resume).__name__}")
+            raise ParameterTypeError("resume", "be a Position", got=type(resume).__name__)
         if position.origin != self._origin:
-            raise ValueError(
-                "resume must come from the same moments, encoding and rates, got a position "
-                f"of {len(position.weights)} features that belongs to others"
+            raise ParameterError(
+                "resume",
+                "come from the same moments, encoding and rates",
+                got=f"a position of {len(position.weights)} features that belongs to others",
             )
         setup = Setup(
             position.weights,
@@ -288,12 +290,14 @@ class MomentHerd:
         else:
             start = np.asarray(start_weights)
             if start.shape != (self.features.n_features,) or start.dtype.kind not in "iu":
-                raise ValueError(
-                    f"start_weights must be {self.features.n_features} integers in units of "
-                    f"1/{self.features.units.total}, got shape {start.shape} of {start.dtype}"
+                raise ParameterError(
+                    "start_weights",
+                    f"be {self.features.n_features} integers in units of 1/"
+                    f"{self.features.units.total}",
+                    got=f"shape {start.shape} of {start.dtype}",
                 )
             if len(start) and max(int(start.max()), -int(start.min())) > MAX_START:
-                raise ValueError(f"start_weights must lie within 2^40, got {np.abs(start).max()}")
+                raise ParameterError("start_weights", "lie within 2^40", np.abs(start).max())
             start = start.astype(np.int64)
         return start if self.rates is None else start * self.rates
 
@@ -320,9 +324,8 @@ def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
     if restarts == "auto":
         return "visited" if rows is None else "rows"
     if restarts == "rows" and rows is None:
-        raise ValueError(
-            "restarts must be 'auto', 'visited' or 'none' when no data rows are at hand, "
-            "got 'rows'"
+        raise ParameterError(
+            "restarts", "be 'auto', 'visited' or 'none' when no data rows are at hand", "rows"
         )
     return restarts
 
@@ -332,7 +335,7 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
         return np.arange(width)
     order = np.asarray(scan)
     if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(width)):
-        raise ValueError(f"scan must be a permutation of 0 ... {width - 1}, got {scan!r}")
+        raise ParameterError("scan", f"be a permutation of 0 ... {width - 1}", scan)
     return order.astype(np.intp)
 
 
@@ -341,10 +344,10 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
         return None
     values = np.asarray(rates, dtype=float)
     if values.shape != (n_features,):
-        raise ValueError(f"rates must have shape ({n_features},), got {values.shape}")
+        raise ParameterError("rates", f"have shape ({n_features},)", values.shape)
     wrong = ~((values >= 1 / RATE_UNITS) & (values <= RATE_UNITS))
     if wrong.any():
-        raise ValueError(f"rates must lie between 1/{RATE_UNITS} and 1024, got {values[wrong][0]}")
+        raise ParameterError("rates", f"lie between 1/{RATE_UNITS} and 1024", values[wrong][0])
     units = np.rint(values * RATE_UNITS).astype(np.int64)
     return units // np.gcd.reduce(units)  # only ratios matter
 
@@ -352,10 +355,11 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
 def _as_rows(rows: ArrayLike, moments: Moments) -> NDArray[np.integer]:
     codes = np.asarray(rows)
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
-        raise ValueError(
-            f"rows must be codes of shape (n, {moments.n_variables}), got shape {codes.shape} "
-            f"of {codes.dtype}"
+        raise ParameterError(
+            "rows",
+            f"be codes of shape (n, {moments.n_variables})",
+            got=f"shape {codes.shape} of {codes.dtype}",
         )
     if ((codes < 0) | (codes >= np.array(moments.n_values))).any():
-        raise ValueError("rows must hold codes of the moments' values, got others")
+        raise ParameterError("rows", "hold codes of the moments' values", got="others")
     return codes

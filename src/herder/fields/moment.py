@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted, non_negative_int, one_of, positive_int
 from herder.core.averages import RunningAverage
 from herder.fields.condition import Condition
@@ -90,8 +91,8 @@ def moment_herd(
     array([0.5 , 0.75])
     """
     if not isinstance(moments, Moments):
-        raise TypeError(
-            f"moments must be Moments, got {type(moments).__name__}: see Moments.from_counts"
+        raise ParameterTypeError(
+            "moments", "be Moments", got=f"{type(moments).__name__}: see Moments.from_counts"
         )
     n_steps = positive_int(n_steps, "n_steps")
     position = resume.position if isinstance(resume, MomentHerding) else resume
@@ -192,9 +193,11 @@ class MomentHerder(BaseEstimator):
             How often each row counts.
         """
         if isinstance(X, Moments):
-            raise TypeError("X must be a table, got Moments: use fit_moments")
+            raise ParameterTypeError("X", "be a table", got="Moments: use fit_moments")
         if isinstance(X, str | PathLike):
-            raise TypeError(f"X must be a table, got the path {str(X)!r}: read the file first")
+            raise ParameterTypeError(
+                "X", "be a table", got=f"the path {str(X)!r}: read the file first"
+            )
         form = read_form(X)
         codes = encode(X, missing=self.missing, bins=self.bins)
         moments = Moments.from_codes(
@@ -210,8 +213,8 @@ class MomentHerder(BaseEstimator):
     def fit_moments(self, moments: Moments) -> Self:
         """Take moments instead of a table; `sample` then gives a mapping of columns."""
         if not isinstance(moments, Moments):
-            raise TypeError(
-                f"moments must be Moments, got {type(moments).__name__}: see Moments.from_counts"
+            raise ParameterTypeError(
+                "moments", "be Moments", got=f"{type(moments).__name__}: see Moments.from_counts"
             )
         if self.contradictions == "error":
             moments.require_consistent()
@@ -275,9 +278,10 @@ class MomentHerder(BaseEstimator):
             values = function(self._form.build(codes, self.moments_.variables))
             numbers = np.asarray(values, dtype=float)
             if numbers.shape[:1] != (len(codes),):
-                raise ValueError(
-                    f"function must give one value per row, got shape {numbers.shape} for "
-                    f"{len(codes)} rows"
+                raise ParameterError(
+                    "function",
+                    "give one value per row",
+                    got=f"shape {numbers.shape} for {len(codes)} rows",
                 )
             return numbers.sum(axis=0)
 

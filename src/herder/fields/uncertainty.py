@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._deprecated import renamed_names
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.fields.bounds import Bounds, count_bounds
 from herder.fields.live import HerdSettings, MomentHerd
@@ -145,11 +146,13 @@ def count_estimate(
         Whether to compute the bounds, which contradictory moments do not have.
     """
     if not isinstance(moments, Moments):
-        raise TypeError(f"moments must be Moments, got {type(moments).__name__}")
+        raise ParameterTypeError("moments", "be Moments", got=type(moments).__name__)
     if not isinstance(tail, bool):
-        raise TypeError(f"tail must be True or False, got {tail!r}: entry k is for more than k")
+        raise ParameterTypeError(
+            "tail", "be True or False", got=f"{tail!r}: entry k is for more than k"
+        )
     if not moments.is_binary:
-        raise ValueError("moments must be of binary columns for a count of ones")
+        raise ParameterError("moments", "be of binary columns for a count of ones")
     width = moments.n_variables
 
     def counts(codes: NDArray[np.integer]) -> NDArray[np.float64]:

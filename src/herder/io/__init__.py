@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from herder._errors import ParameterTypeError
 from herder.core.files import PathLike, whole_file
 from herder.core.state import load_arrays, save_arrays
 from herder.io import _fields, _machines, _online
@@ -62,7 +63,7 @@ def save(model: Any, path: PathLike, *, meta: Mapping[str, Any] | None = None) -
     family = _family(name)
     if family is None or family.home(name) is not type(model):
         known = [known for family in FAMILIES for known in family.CLASSES]
-        raise TypeError(f"model must be one of {', '.join(known)} to be saved, got {name}")
+        raise ParameterTypeError("model", f"be one of {', '.join(known)} to be saved", got=name)
     arrays, own = family.pack(model)
     header = {
         "format": FORMAT,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterTypeError
 from herder._validation import check_fitted
 from herder.io._plain import (
     Arrays,
@@ -81,7 +82,7 @@ def _plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
     if classes.dtype.kind not in "biufUO" or not all(
         isinstance(value, bool | int | float | str) for value in values
     ):
-        raise TypeError(f"classes must be numbers or texts to be saved, got {values[:5]}")
+        raise ParameterTypeError("classes", "be numbers or texts to be saved", values[:5])
     return {"dtype": classes.dtype.str if classes.dtype.kind != "O" else "O", "values": values}
 
 
@@ -102,7 +103,7 @@ def _pack(weights: Any) -> Arrays:
             found |= {f"{b}.{name}": value for name, value in _pack_voters(voters).items()}
         return found
     else:
-        raise TypeError(f"model must not rest on {kind} to be saved")
+        raise ParameterTypeError("model", f"not rest on {kind} to be saved")
     if drift is not None:
         found["drift"] = drift
     return found | {"seen": np.array([weights.seen], dtype=np.int64)}

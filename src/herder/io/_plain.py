@@ -8,6 +8,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterTypeError
+
 __all__ = [
     "Arrays",
     "Header",
@@ -47,8 +49,8 @@ def _plain(key: str, value: Any) -> Any:
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_plain(key, item) for item in value]}
     remedy = f"model.set_params({key}=...)"
-    raise TypeError(
-        f"{key} must be a number, a text or None to be saved, got {type(value).__name__}: {remedy}"
+    raise ParameterTypeError(
+        key, "be a number, a text or None to be saved", got=f"{type(value).__name__}: {remedy}"
     )
 
 

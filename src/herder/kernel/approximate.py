@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder._validation import positive_int
 from herder.core.lanes import Progress
 from herder.kernel.bandwidth import even_rows
@@ -130,9 +131,10 @@ class RandomFeatures:
     ) -> NDArray[np.intp]:
         """Choose rows by the features."""
         if not isinstance(sample.kernel, Gaussian):
-            raise ValueError(
-                "kernel must be 'gaussian' when approximate is 'features', "
-                f"got {type(sample.kernel).__name__}"
+            raise ParameterError(
+                "kernel",
+                "be 'gaussian' when approximate is 'features'",
+                got=type(sample.kernel).__name__,
             )
         half = max(1, positive_int(self.n_features, "n_features") // 2)
         most = max(positive_int(self.n_candidates, "n_candidates"), 8 * n_select)

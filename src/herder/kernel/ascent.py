@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.kernel.functions import Bandwidth, Kernel, Radial
 from herder.kernel.mixture import GaussianMixture, as_floats
 
@@ -89,16 +90,17 @@ class KernelMean:
         for name in ("function", "gradient"):
             given = getattr(self, name)
             if not callable(given) and (name == "function" or given is not None):
-                raise TypeError(f"{name} must be callable, got {type(given).__name__}")
+                raise ParameterTypeError(name, "be callable", got=type(given).__name__)
         if self.squared_norm is not None and as_floats(self.squared_norm, "squared_norm").ndim:
-            raise ValueError(f"squared_norm must be a number, got {self.squared_norm!r}")
+            raise ParameterError("squared_norm", "be a number", self.squared_norm)
         box = self.box
         if box is not None and (
             box.ndim != 2 or box.shape[1] != 2 or not len(box) or (box[:, 0] >= box[:, 1]).any()
         ):
-            raise ValueError(
-                "bounds must be a pair (lowest, highest) for each coordinate, lowest first, "
-                f"got {self.bounds!r}"
+            raise ParameterError(
+                "bounds",
+                "be a pair (lowest, highest) for each coordinate, lowest first",
+                self.bounds,
             )
 
     @property
@@ -118,7 +120,7 @@ class KernelMean:
     def slopes(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Call the gradient and check what it gives."""
         if self.gradient is None:
-            raise TypeError("gradient must be callable, got None")
+            raise ParameterTypeError("gradient", "be callable", None)
         return _checked(self.gradient(points), points.shape, "gradient")
 
 

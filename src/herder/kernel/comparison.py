@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import positive_int
 
 __all__ = ["ColumnErrors", "compare_columns"]
@@ -214,9 +215,9 @@ def compare_columns(
     chosen = np.asarray(indices, dtype=np.intp)
     levels = np.asarray(quantiles, dtype=np.float64)
     if not chosen.size:
-        raise ValueError("indices must hold at least one row, got none")
+        raise ParameterError("indices", "hold at least one row", got="none")
     if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"quantiles must lie strictly between 0 and 1, got {list(quantiles)}")
+        raise ParameterError("quantiles", "lie strictly between 0 and 1", list(quantiles))
     after = _share(np.ones(len(chosen)) if weights is None else weights, "weights")
     before = None if sample_weight is None else _share(sample_weight, "sample_weight")
     moments, distance = np.empty((4, d)), np.empty(d)
@@ -251,7 +252,7 @@ def _share(weights: ArrayLike, name: str) -> NDArray[np.float64]:
     given = np.asarray(weights, dtype=np.float64)
     total = given.sum()
     if not 0 < total < np.inf:
-        raise ValueError(f"{name} must have a positive finite sum, got {total}")
+        raise ParameterError(name, "have a positive finite sum", total)
     return given / total
 
 

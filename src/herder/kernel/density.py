@@ -33,6 +33,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
@@ -209,9 +210,10 @@ def herd_density(
         start = resume
         mean = landscape.mean(resume.points[:1])[0]
         if not np.isclose(mean, resume.means[0], rtol=1e-6, atol=0.0):
-            raise ValueError(
-                "resume must come from the same target, with the kernel mean "
-                f"{mean:.6g} at its first point, got {resume.means[0]:.6g}"
+            raise ParameterError(
+                "resume",
+                f"come from the same target, with the kernel mean {mean:.6g} at its first point",
+                got=f"{resume.means[0]:.6g}",
             )
     # Small matrices gain nothing from threads, and sums must not depend on their number.
     with one_blas_thread():
@@ -259,9 +261,10 @@ def _landscape(
         spread = np.sqrt(np.diagonal(density.covariances, axis1=1, axis2=2)).max(axis=0)
         size = np.maximum(np.abs(density.means).max(axis=0), spread)
         if (size / 1e150 > length).any():
-            raise ValueError(
-                f"bandwidth must not vanish against the mixture, got {length.min():.3g} where it "
-                f"extends to {size.max():.3g}"
+            raise ParameterError(
+                "bandwidth",
+                "not vanish against the mixture",
+                got=f"{length.min():.3g} where it extends to {size.max():.3g}",
             )
         return MixtureLandscape(density, length, room)
     return FunctionLandscape(density, kernel, length, room)
@@ -275,22 +278,25 @@ def _read_target(target: Any) -> Density:
         return GaussianMixture.from_sklearn(target)
     if callable(target):
         return KernelMean(cast("PointFunction", target))
-    raise TypeError(
-        "target must be a GaussianMixture, a fitted mixture of scikit-learn, a KernelMean or a "
-        f"function of points, got {type(target).__name__}; to follow a sample use thin"
+    raise ParameterTypeError(
+        "target",
+        "be a GaussianMixture, a fitted mixture of scikit-learn, a KernelMean or a function "
+        "of points",
+        got=f"{type(target).__name__}; to follow a sample use thin",
     )
 
 
 def _check_kind(density: Density, resume: DensityHerding | None) -> None:
     if resume is not None and not isinstance(resume, DensityHerding):
-        raise TypeError(
-            f"resume must be an earlier result of herd_density, got {type(resume).__name__}"
+        raise ParameterTypeError(
+            "resume", "be an earlier result of herd_density", got=type(resume).__name__
         )
     d = density.n_features
     if resume is not None and d is not None and resume.points.shape[1] != d:
-        raise ValueError(
-            f"resume must come from the same target, of {d} dimensions, got one of "
-            f"{resume.points.shape[1]}"
+        raise ParameterError(
+            "resume",
+            f"come from the same target, of {d} dimensions",
+            got=f"one of {resume.points.shape[1]}",
         )
 
 
@@ -304,7 +310,7 @@ def _read_kernel(
     names = ["gaussian"] if isinstance(density, GaussianMixture) else RADIAL
     if isinstance(kernel, str):
         if kernel not in names:
-            raise ValueError(_kernel_error(density, repr(kernel)))
+            raise _kernel_error(density, kernel)
         earlier = None if resume is None else resume.kernel
         if bandwidth is None and isinstance(earlier, Radial):
             bandwidth = earlier.bandwidth
@@ -312,25 +318,25 @@ def _read_kernel(
     else:
         closed = isinstance(kernel, Gaussian) or not isinstance(density, GaussianMixture)
         if not callable(kernel) or isinstance(kernel, Energy | Stein | type) or not closed:
-            raise ValueError(_kernel_error(density, repr(kernel)))
+            raise _kernel_error(density, kernel)
         if bandwidth is not None:
-            raise ValueError(
-                f"bandwidth must be left out if kernel is not a name, got {bandwidth!r}"
-            )
+            raise ParameterError("bandwidth", "be left out if kernel is not a name", bandwidth)
         known = kernel
     if resume is not None and not _same(known, resume.kernel):
-        raise ValueError(f"kernel must be that of resume, {resume.kernel!r}, got {known!r}")
+        raise ParameterError("kernel", f"be that of resume, {resume.kernel!r}", known)
     return known
 
 
-def _kernel_error(density: Density, given: str) -> str:
+def _kernel_error(density: Density, given: object) -> ParameterError:
     if isinstance(density, GaussianMixture):
-        return (
-            f"kernel must be 'gaussian' for a mixture, got {given}: others have no closed form; "
-            "draw points with its sample method and use thin"
+        return ParameterError(
+            "kernel",
+            "be 'gaussian' for a mixture",
+            got=f"{given!r}: others have no closed form; draw points with its sample method and "
+            "use thin",
         )
     options = ", ".join(map(repr, RADIAL))
-    return f"kernel must be one of {options}, or a callable with k(x, x) = 1, got {given}"
+    return ParameterError("kernel", f"be one of {options}, or a callable with k(x, x) = 1", given)
 
 
 def _read_bandwidth(density: Density, bandwidth: ArrayLike | None) -> Bandwidth:
@@ -338,13 +344,14 @@ def _read_bandwidth(density: Density, bandwidth: ArrayLike | None) -> Bandwidth:
         length = as_floats(bandwidth, "bandwidth")
         return float(length) if length.ndim == 0 else length
     if bandwidth not in (None, "median"):
-        raise ValueError(
-            f"bandwidth must be a number, one for each dimension, or 'median', got {bandwidth!r}"
+        raise ParameterError(
+            "bandwidth", "be a number, one for each dimension, or 'median'", bandwidth
         )
     if isinstance(density, KernelMean):
-        raise ValueError(
-            "bandwidth must be given for a function, which is the kernel mean for one bandwidth, "
-            f"got {bandwidth!r}"
+        raise ParameterError(
+            "bandwidth",
+            "be given for a function, which is the kernel mean for one bandwidth",
+            bandwidth,
         )
     return median_distance(density.quasi_sample(N_MEDIAN))
 
@@ -364,25 +371,28 @@ def _read_auxiliary(
             low, high = density.box.T
             places = low + (high - low) * halton(number, len(low))
         else:
-            raise ValueError(
-                "auxiliary must be points to start from if the target is a function without "
-                f"bounds, got {auxiliary!r}"
+            raise ParameterError(
+                "auxiliary",
+                "be points to start from if the target is a function without bounds",
+                auxiliary,
             )
     else:
         places = as_floats(auxiliary, "auxiliary").copy()
         d = density.n_features
         if places.ndim != 2 or 0 in places.shape or places.shape[1] != (d or places.shape[1]):
-            raise ValueError(
-                f"auxiliary must be an integer or points (m, {d or 'd'}), at least one, "
-                f"got the shape {places.shape}"
+            raise ParameterError(
+                "auxiliary",
+                f"be an integer or points (m, {d or 'd'}), at least one",
+                got=f"the shape {places.shape}",
             )
         box = density.box if isinstance(density, KernelMean) else None
         if box is not None and ((places < box[:, 0]) | (places > box[:, 1])).any():
-            raise ValueError("auxiliary must lie within the bounds of the target, got others")
+            raise ParameterError("auxiliary", "lie within the bounds of the target", got="others")
     if resume is not None and not np.array_equal(places, resume.auxiliary):
-        raise ValueError(
-            f"auxiliary must be the {len(resume.auxiliary)} points of resume, or left out, "
-            f"got {len(places)} others"
+        raise ParameterError(
+            "auxiliary",
+            f"be the {len(resume.auxiliary)} points of resume, or left out",
+            got=f"{len(places)} others",
         )
     return places
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_points, positive_int
 from herder.kernel.functions import Stein
 from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
@@ -82,7 +83,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         points = fit_points(self, X)
         kernel = resolve_kernel(self.kernel, self.bandwidth, points, standardise=self.standardise)
         if isinstance(kernel, Stein):
-            raise ValueError("kernel must not be 'stein', which needs scores: use herder.thin")
+            raise ParameterError("kernel", "not be 'stein', which needs scores: use herder.thin")
         chosen = thin(
             points,
             min(positive_int(self.n_select, "n_select"), len(points)),

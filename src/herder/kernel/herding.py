@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.core.lanes import Progress
 from herder.data.rows import read_rows, read_weights
@@ -102,19 +103,20 @@ def kernel_herd(
     n_picks = positive_int(n_select, "n_select")
     chosen_kernel = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     if isinstance(chosen_kernel, Stein):
-        raise ValueError(
-            "kernel must not be 'stein' for pure herding, whose first pick would be the first "
-            "row whatever it is; thin(..., kernel='stein', refine=False) gives an order"
+        raise ParameterError(
+            "kernel",
+            "not be 'stein' for pure herding, whose first pick would be the first row "
+            "whatever it is; thin(..., kernel='stein', refine=False) gives an order",
         )
     weight = read_weights(sample_weight, None, rows.n_rows, rows.shape)
     candidates = candidates_of(rows.values, chosen_kernel, n_jobs=n_jobs)
     given = read_target(kernel_mean, rows.values)
     target = candidates.mean(weight, progress=progress) if given is None else given.values
     if not isinstance(resume, KernelHerding | None):
-        raise TypeError(f"resume must be a KernelHerding, got {type(resume).__name__}")
+        raise ParameterTypeError("resume", "be a KernelHerding", got=type(resume).__name__)
     scores = (target if resume is None else resume.scores).copy()
     if scores.shape != target.shape:
-        raise ValueError(f"resume must come from {len(target)} rows, got {len(scores)}")
+        raise ParameterError("resume", f"come from {len(target)} rows", len(scores))
     return _picks(candidates, target, scores, n_picks, progress)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder._validation import non_negative_int, one_of
 from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates, Precision, candidates_of
@@ -48,12 +49,12 @@ def quotas(
         wanted = dict(allocation)
         unknown = [label for label in wanted if label not in classes]
         if unknown:
-            raise ValueError(f"allocation must name labels of y, got {unknown[0]!r}")
+            raise ParameterError("allocation", "name labels of y", unknown[0])
         counts = [
             non_negative_int(wanted.get(label, 0), "allocation") for label in classes.tolist()
         ]
         if sum(counts) != n_select:
-            raise ValueError(f"allocation must sum to n_select, {n_select}, got {sum(counts)}")
+            raise ParameterError("allocation", f"sum to n_select, {n_select}", sum(counts))
         return np.array(counts, dtype=np.intp)
     one_of(allocation, "allocation", ALLOCATIONS)
     if allocation == "equal":

@@ -22,6 +22,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.kernel.bumps import Bumps, eliminate
 
@@ -63,9 +64,10 @@ class GaussianMixture:
     ) -> None:
         centres = as_floats(means, "means")
         if centres.ndim != 2 or 0 in centres.shape:
-            raise ValueError(
-                "means must have the shape (components, dimensions), at least one of each, got "
-                f"the shape {centres.shape}; for one dimension use means.reshape(-1, 1)"
+            raise ParameterError(
+                "means",
+                "have the shape (components, dimensions), at least one of each",
+                got=f"the shape {centres.shape}; for one dimension use means.reshape(-1, 1)",
             )
         matrices = _matrices(covariances, *centres.shape)
         shares = _shares(weights, len(centres))
@@ -85,11 +87,11 @@ class GaussianMixture:
             mixtures have them too.
         """
         if not hasattr(model, "covariance_type"):
-            raise TypeError(
-                f"model must be a mixture of Gaussians of scikit-learn, got {type(model).__name__}"
+            raise ParameterTypeError(
+                "model", "be a mixture of Gaussians of scikit-learn", got=type(model).__name__
             )
         if not hasattr(model, "means_"):
-            raise ValueError(f"model must be fitted, got an unfitted {type(model).__name__}")
+            raise ParameterError("model", "be fitted", got=f"an unfitted {type(model).__name__}")
         means = np.asarray(model.means_, np.float64)
         covariances = np.asarray(model.covariances_, np.float64)
         if model.covariance_type == "tied":
@@ -216,8 +218,8 @@ class GaussianMixture:
     def _points(self, points: ArrayLike) -> NDArray[np.float64]:
         rows = as_floats(points, "points")
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(
-                f"points must have the shape (n, {self.n_features}), got the shape {rows.shape}"
+            raise ParameterError(
+                "points", f"have the shape (n, {self.n_features})", got=f"the shape {rows.shape}"
             )
         return rows
 
@@ -235,9 +237,11 @@ def as_bandwidth(bandwidth: ArrayLike, n_features: int) -> NDArray[np.float64]:
     # Squares of lengths beyond these are not floats any more.
     fits = (length > 1e-150) & (length < 1e150)
     if length.shape not in ((), (1,), (n_features,)) or not fits.all():
-        raise ValueError(
-            "bandwidth must be a positive number between 1e-150 and 1e150, or one for each of "
-            f"the {n_features} dimensions, got {bandwidth!r}"
+        raise ParameterError(
+            "bandwidth",
+            "be a positive number between 1e-150 and 1e150, or one for each of the "
+            f"{n_features} dimensions",
+            bandwidth,
         )
     return np.broadcast_to(length, (n_features,)).copy()
 
@@ -259,9 +263,10 @@ def _matrices(covariances: ArrayLike, k: int, d: int) -> NDArray[np.float64]:
     """Check covariances and return them as k symmetric positive definite matrices."""
     given = as_floats(covariances, "covariances")
     if given.shape not in ((), (k,), (k, d), (k, d, d)):
-        raise ValueError(
-            f"covariances must be a number or have the shape ({k},), ({k}, {d}) or "
-            f"({k}, {d}, {d}) for these means, got the shape {given.shape}"
+        raise ParameterError(
+            "covariances",
+            f"be a number or have the shape ({k},), ({k}, {d}) or ({k}, {d}, {d}) for these means",
+            got=f"the shape {given.shape}",
         )
     if given.ndim < 3:
         variances = given if given.ndim == 2 else given.reshape(-1, 1)
@@ -272,17 +277,18 @@ def _matrices(covariances: ArrayLike, k: int, d: int) -> NDArray[np.float64]:
     size = np.abs(matrices).max(axis=(1, 2))
     crooked = np.abs(matrices - turned).max(axis=(1, 2)) > TOLERANCE * size
     if crooked.any():
-        raise ValueError(
-            f"covariances must be symmetric, got another matrix for component {crooked.argmax()}"
+        raise ParameterError(
+            "covariances", "be symmetric", got=f"another matrix for component {crooked.argmax()}"
         )
     matrices = matrices / 2 + turned / 2
     # Correlations, so that coordinates of very different spread do not look singular.
     spread = np.sqrt(np.maximum(np.diagonal(matrices, axis1=1, axis2=2), np.finfo(float).tiny))
     least = np.linalg.eigvalsh(matrices / spread[:, :, None] / spread[:, None, :])[:, 0]
     if (least <= d * np.finfo(float).eps).any():
-        raise ValueError(
-            f"covariances must be positive definite, got {matrices[least.argmin()].tolist()} "
-            f"for component {least.argmin()}"
+        raise ParameterError(
+            "covariances",
+            "be positive definite",
+            got=f"{matrices[least.argmin()].tolist()} for component {least.argmin()}",
         )
     return matrices
 
@@ -293,11 +299,12 @@ def _shares(weights: ArrayLike | None, k: int) -> NDArray[np.float64]:
         return np.full(k, 1 / k)
     given = as_floats(weights, "weights")
     if given.shape != (k,):
-        raise ValueError(f"weights must have the shape ({k},), got the shape {given.shape}")
+        raise ParameterError("weights", f"have the shape ({k},)", got=f"the shape {given.shape}")
     if (given < 0).any() or abs(given.sum() - 1) > TOLERANCE:
-        raise ValueError(
-            "weights must not be negative and sum to one, got the least "
-            f"{given.min()} and the sum {given.sum()}"
+        raise ParameterError(
+            "weights",
+            "not be negative and sum to one",
+            got=f"the least {given.min()} and the sum {given.sum()}",
         )
     return given / given.sum()
 
@@ -307,7 +314,7 @@ def as_floats(values: Any, name: str) -> NDArray[np.float64]:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers, got {values!r}") from None
+        raise ParameterTypeError(name, "be numbers", values) from None
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got NaN or infinity")
+        raise ParameterError(name, "be finite", got="NaN or infinity")
     return array

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.data.rows import read_rows, read_weights
 from herder.kernel.candidates import BLOCK_VALUES, SINGLE_REACH, SMALL_ROWS, candidates_of
@@ -73,18 +74,19 @@ def mmd(
     if Y is None:
         chosen = resolve_kernel(kernel, bandwidth, first.values, standardise=standardise)
         if not isinstance(chosen, Stein):
-            raise ValueError("Y must be given unless kernel is 'stein', got None")
+            raise ParameterError("Y", "be given unless kernel is 'stein'", None)
         if y_weight is not None:
-            raise ValueError("y_weight must be None when Y is left out, got weights")
+            raise ParameterError("y_weight", "be None when Y is left out", got="weights")
         scored = attach_scores(first.values, score)
         return root(_energy_of(scored, chosen, x, n_jobs), 1.0)
     if score is not None:
-        raise ValueError("score must be None unless kernel is 'stein' and Y is left out, got both")
+        raise ParameterError(
+            "score", "be None unless kernel is 'stein' and Y is left out", got="both"
+        )
     second = read_rows(Y)
     if first.values.shape[1] != second.values.shape[1]:
-        raise ValueError(
-            f"Y must have as many columns as X, {first.values.shape[1]}, "
-            f"got {second.values.shape[1]}"
+        raise ParameterError(
+            "Y", f"have as many columns as X, {first.values.shape[1]}", second.values.shape[1]
         )
     y = _weights(
         read_weights(y_weight, None, second.n_rows, second.shape, name="y_weight"), second.n_rows
@@ -92,7 +94,7 @@ def mmd(
     larger = first.values if first.n_rows >= second.n_rows else second.values
     chosen = resolve_kernel(kernel, bandwidth, larger, standardise=standardise)
     if isinstance(chosen, Stein):
-        raise ValueError("Y must be left out when kernel is 'stein': the density is the target")
+        raise ParameterError("Y", "be left out when kernel is 'stein': the density is the target")
     own = _energy_of(first.values, chosen, x, n_jobs) + _energy_of(
         second.values, chosen, y, n_jobs
     )
@@ -140,16 +142,15 @@ def kernel_mean(
     one_of(precision, "precision", ["double", "single"])
     chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     if isinstance(chosen, Stein):
-        raise ValueError("kernel must not be 'stein', whose mean under its density is zero")
+        raise ParameterError("kernel", "not be 'stein', whose mean under its density is zero")
     weight = read_weights(sample_weight, None, rows.n_rows, rows.shape)
     candidates = candidates_of(rows.values, chosen, n_jobs=n_jobs)
     if at is None:
         return candidates.mean(weight, precision="single" if precision == "single" else "double")
     points = read_rows(at)
     if points.values.shape[1] != rows.values.shape[1]:
-        raise ValueError(
-            f"at must have as many columns as X, {rows.values.shape[1]}, "
-            f"got {points.values.shape[1]}"
+        raise ParameterError(
+            "at", f"have as many columns as X, {rows.values.shape[1]}", points.values.shape[1]
         )
     mass = _weights(weight, rows.n_rows)
     return mean_at(

@@ -29,6 +29,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
@@ -177,13 +178,14 @@ def choose_weighted(
     rows = np.arange(candidates.n_rows) if allowed is None else np.flatnonzero(allowed)
     fixed = np.unique(np.zeros(0, np.intp) if include is None else include)
     if not len(rows):
-        raise ValueError("allowed must leave at least one row, got none")
+        raise ParameterError("allowed", "leave at least one row", got="none")
     if outside := np.setdiff1d(fixed, rows).tolist():
-        raise ValueError(f"include must hold allowed rows, got {outside[:5]} among them")
+        raise ParameterError("include", "hold allowed rows", got=f"{outside[:5]} among them")
     if len(fixed) > n_select:
-        raise ValueError(
-            f"include must hold at most n_select = {n_select} rows, got {len(fixed)}: "
-            "raise n_select"
+        raise ParameterError(
+            "include",
+            f"hold at most n_select = {n_select} rows",
+            got=f"{len(fixed)}: raise n_select",
         )
     affine = not target.any()
 
@@ -258,15 +260,15 @@ def _checked(
     """Return both as float64 arrays, if they fit."""
     matrix, aim = np.asarray(gram, np.float64), np.asarray(target, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise ValueError(f"gram must be a square matrix, got an array of shape {matrix.shape}")
+        raise ParameterError("gram", "be a square matrix", got=f"an array of shape {matrix.shape}")
     if aim.shape != matrix.shape[:1]:
-        raise ValueError(f"target must have shape {matrix.shape[:1]}, got {aim.shape}")
+        raise ParameterError("target", f"have shape {matrix.shape[:1]}", aim.shape)
     for name, values in (("gram", matrix), ("target", aim)):
         if not np.isfinite(values).all():
-            raise ValueError(f"{name} must be finite, got NaN or infinity")
+            raise ParameterError(name, "be finite", got="NaN or infinity")
     gap = float(np.abs(matrix - matrix.T).max())
     if gap > ASYMMETRY * float(np.abs(matrix).max()):
-        raise ValueError(f"gram must be symmetric, got entries that differ by {gap:.3g}")
+        raise ParameterError("gram", "be symmetric", got=f"entries that differ by {gap:.3g}")
     return (matrix + matrix.T) / 2, aim
 
 
@@ -283,7 +285,7 @@ def _largest(gram: NDArray[np.float64]) -> float:
 def _regular(gram: NDArray[np.float64], ridge: float | None) -> tuple[NDArray[np.float64], float]:
     """Add the ridge, tenfold as often as it takes; return the matrix and the ridge."""
     if ridge is not None and not (np.isfinite(ridge) and ridge >= 0):
-        raise ValueError(f"ridge must be a number of at least 0, got {ridge!r}")
+        raise ParameterError("ridge", "be a number of at least 0", ridge)
     least = _rounding(gram) if ridge is None else float(ridge)
     _, used = lower_factor(gram, least, _largest(gram))
     matrix = gram.copy()

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of
 from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows, median_distance
 from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel, centred
@@ -64,8 +65,8 @@ def _resolve(
         _warn_of_scales(values)
     if isinstance(bandwidth, str):
         if bandwidth != "median":
-            raise ValueError(
-                f"bandwidth must be 'median', a number, or one for each column, got {bandwidth!r}"
+            raise ParameterError(
+                "bandwidth", "be 'median', a number, or one for each column", bandwidth
             )
         scale = 1.0 if kind is Energy else median_distance(values, spread)
     else:
@@ -77,20 +78,21 @@ def _resolve(
 def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
     """Rows ``[x, score(x)]`` for the Stein kernel."""
     if score is None:
-        raise ValueError(
-            "score must hold the gradient of the log density at every row when kernel is 'stein', "
-            "got None"
+        raise ParameterError(
+            "score",
+            "hold the gradient of the log density at every row when kernel is 'stein'",
+            None,
         )
     given = np.asarray(score(values) if callable(score) else score)
     if given.dtype.kind not in "biuf":
-        raise TypeError(f"score must hold numbers, got dtype {given.dtype}")
+        raise ParameterTypeError("score", "hold numbers", got=f"dtype {given.dtype}")
     if given.size == values.size and given.shape[-1] == values.shape[-1]:
         given = given.reshape(values.shape)
     if given.shape != values.shape:
-        raise ValueError(f"score must have the shape of X, {values.shape}, got {given.shape}")
+        raise ParameterError("score", f"have the shape of X, {values.shape}", given.shape)
     if not np.isfinite(given).all():
         row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
-        raise ValueError(f"score must be finite, got {given[row]} in row {row}")
+        raise ParameterError("score", "be finite", got=f"{given[row]} in row {row}")
     return np.concatenate([values, given], axis=1, dtype=np.float64)
 
 
@@ -98,13 +100,14 @@ def _complete(
     kernel: Any, bandwidth: BandwidthLike, values: NDArray[Any], standardise: bool
 ) -> Kernel:
     if isinstance(kernel, type):
-        raise TypeError(
-            f"kernel must be a kernel and not its class, got {kernel.__name__}: call it, as in "
-            f"{kernel.__name__}(...)"
+        raise ParameterTypeError(
+            "kernel",
+            "be a kernel and not its class",
+            got=f"{kernel.__name__}: call it, as in {kernel.__name__}(...)",
         )
     if not callable(kernel):
         names = ", ".join(repr(name) for name in KERNELS)
-        raise TypeError(f"kernel must be one of {names}, or a callable, got {kernel!r}")
+        raise ParameterTypeError("kernel", f"be one of {names}, or a callable", kernel)
     if not (isinstance(bandwidth, str) and bandwidth == "median") or standardise:
         raise ValueError(
             "bandwidth and standardise must be left alone when kernel is an object, which has "
@@ -123,9 +126,11 @@ def _complete(
     probe = np.asarray(values[:2], np.float64)
     gram = np.asarray(own(probe, probe))
     if gram.shape != (len(probe), len(probe)) or gram.dtype.kind not in "fiu":
-        raise ValueError(
-            "kernel must be a function of two tables of rows that returns their Gram matrix, "
-            f"of shape {(len(probe), len(probe))} for two rows, got shape {gram.shape}"
+        raise ParameterError(
+            "kernel",
+            "be a function of two tables of rows that returns their Gram matrix, of shape "
+            f"{(len(probe), len(probe))} for two rows",
+            got=f"shape {gram.shape}",
         )
     return own
 
@@ -133,16 +138,15 @@ def _complete(
 def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
     lengths = np.asarray(bandwidth)
     if lengths.dtype.kind not in "iuf" or lengths.ndim > 1:
-        raise TypeError(
-            f"bandwidth must be 'median', a number, or one for each column, got {bandwidth!r}"
+        raise ParameterTypeError(
+            "bandwidth", "be 'median', a number, or one for each column", bandwidth
         )
     if lengths.ndim == 1 and len(lengths) != n_features:
-        raise ValueError(
-            f"bandwidth must be one number or {n_features}, one for each column, "
-            f"got {len(lengths)}"
+        raise ParameterError(
+            "bandwidth", f"be one number or {n_features}, one for each column", len(lengths)
         )
     if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}")
+        raise ParameterError("bandwidth", "be positive and finite", bandwidth)
     return float(lengths) if lengths.ndim == 0 else lengths.astype(np.float64)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
+from herder._errors import ParameterError
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
 from herder.kernel.comparison import ColumnErrors, compare_columns
@@ -143,7 +144,7 @@ class Thinning:
         """Chosen rows of each label, in order; only where labels were given."""
         task = self._task
         if task.classes is None or task.candidates is None:
-            raise ValueError("y must be given to thin for rows to have classes, got None")
+            raise ParameterError("y", "be given to thin for rows to have classes", None)
         codes = task.candidates.codes[self.indices]
         labels = task.classes.tolist()
         return {label: self.indices[codes == c] for c, label in enumerate(labels)}

@@ -20,6 +20,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.kernel.candidates import Candidates
 
 __all__ = ["LAST_RIDGE", "Span", "lower_factor"]
@@ -45,7 +46,7 @@ def lower_factor(
     from scipy.linalg import cholesky
 
     if not np.isfinite(gram).all():
-        raise ValueError("kernel must give finite values, got NaN or infinity")
+        raise ParameterError("kernel", "give finite values", got="NaN or infinity")
     while True:
         matrix = gram.copy()
         matrix[np.diag_indices_from(matrix)] += ridge
@@ -55,9 +56,10 @@ def lower_factor(
             ridge = max(10 * ridge, LAST_RIDGE * scale)
             if ridge > LARGEST_RIDGE * scale:
                 least = float(np.linalg.eigvalsh(gram)[0])
-                raise ValueError(
-                    "kernel must be positive semi-definite, got a Gram matrix with an "
-                    f"eigenvalue of {least:.3g}"
+                raise ParameterError(
+                    "kernel",
+                    "be positive semi-definite",
+                    got=f"a Gram matrix with an eigenvalue of {least:.3g}",
                 ) from None
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
+
 __all__ = ["GivenTarget", "read_target"]
 
 
@@ -48,17 +50,18 @@ def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget | None:
     except Exception as problem:
         if function is None:
             raise
-        raise ValueError(
-            f"kernel_mean must be a function of rows, shape {values.shape}, got "
-            f"{type(problem).__name__}: {problem}"
+        raise ParameterError(
+            "kernel_mean",
+            f"be a function of rows, shape {values.shape}",
+            got=f"{type(problem).__name__}: {problem}",
         ) from problem
     if given.dtype.kind not in "iuf":
-        raise TypeError(f"kernel_mean must give numbers, got dtype {given.dtype}")
+        raise ParameterTypeError("kernel_mean", "give numbers", got=f"dtype {given.dtype}")
     if given.shape != (len(values),):
-        raise ValueError(
-            f"kernel_mean must give one value per row, shape {(len(values),)}, got {given.shape}"
+        raise ParameterError(
+            "kernel_mean", f"give one value per row, shape {(len(values),)}", given.shape
         )
     if not np.isfinite(given).all():
         row = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise ValueError(f"kernel_mean must be finite, got {given[row]} in row {row}")
+        raise ParameterError("kernel_mean", "be finite", got=f"{given[row]} in row {row}")
     return GivenTarget(given.astype(np.float64), np.nan if norm is None else float(norm))

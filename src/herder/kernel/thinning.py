@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._deprecated import warn_renamed
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
@@ -133,15 +134,16 @@ def thin(
     settled, barred = read_choice(include, exclude, n, m)
     if unique and m > n - len(barred):
         left = f"{n - len(barred)} rows" + (" that are not excluded" if len(barred) else "")
-        raise ValueError(
-            f"n_select must be at most the {left}, got {m}; unique=False allows a row to come "
-            "more than once"
+        raise ParameterError(
+            "n_select",
+            f"be at most the {left}",
+            got=f"{m}; unique=False allows a row to come more than once",
         )
     if not unique and weights != "uniform":
-        raise ValueError(f"unique must be True when weights is {weights!r}, got False")
+        raise ParameterError("unique", f"be True when weights is {weights!r}", False)
     rules = Rules(bool(unique), settled, barred, _sweeps(refine))
     if weights != "uniform" and rules.sweeps is not None:
-        raise ValueError(f"refine must be True when weights is {weights!r}, got {refine!r}")
+        raise ParameterError("refine", f"be True when weights is {weights!r}", refine)
     task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
     task = task.weighted(weight)
@@ -152,7 +154,7 @@ def thin(
         warn_renamed("shares", "allocation")
         allocation = shares
     if y is None and allocation != "proportional":
-        raise ValueError(f"y must be given when allocation is {allocation!r}, got None")
+        raise ParameterError("y", f"be given when allocation is {allocation!r}", None)
     if method is not None:
         sample = Sample(task.values, task.kernel, task.mass, n_jobs)
         return task.result(method.choose(sample, m, rules, progress), None)
@@ -184,10 +186,12 @@ def _task(
     if isinstance(chosen, Stein):
         values = attach_scores(values, score)
         if given is not None:
-            raise ValueError("kernel_mean must be None when kernel is 'stein': its mean is zero")
+            raise ParameterError("kernel_mean", "be None when kernel is 'stein': its mean is zero")
         given = GivenTarget(np.zeros(rows.n_rows), 0.0)
     elif score is not None:
-        raise ValueError(f"score must be None unless kernel is 'stein', got it with {kernel!r}")
+        raise ParameterError(
+            "score", "be None unless kernel is 'stein'", got=f"it with {kernel!r}"
+        )
     return Task(rows, values, chosen, given, n_jobs=n_jobs)
 
 
@@ -202,16 +206,16 @@ def _approximation(
         method = approximate
     else:
         names = ", ".join(repr(name) for name in APPROXIMATIONS)
-        raise TypeError(f"approximate must be None, {names}, or one of them, got {approximate!r}")
+        raise ParameterTypeError("approximate", f"be None, {names}, or one of them", approximate)
     if isinstance(task.kernel, Stein):
-        raise ValueError("kernel must not be 'stein' when approximate is given")
+        raise ParameterError("kernel", "not be 'stein' when approximate is given")
     for name, wrong in (
         ("weights", weights != "uniform"),
         ("y", y is not None),
         ("kernel_mean", task.given is not None),
     ):
         if wrong:
-            raise ValueError(f"{name} must be left at its default when approximate is given")
+            raise ParameterError(name, "be left at its default when approximate is given")
     return method
 
 
@@ -310,19 +314,22 @@ def _check_quotas(
     for c, (label, count) in enumerate(zip(classes.tolist(), counts.tolist(), strict=True)):
         free = int((~barred[labelled.members[c]]).sum())
         if count and mass[c] == 0:
-            raise ValueError(
-                f"sample_weight must give every class that is chosen from some weight, got zero "
-                f"for {label!r}"
+            raise ParameterError(
+                "sample_weight",
+                "give every class that is chosen from some weight",
+                got=f"zero for {label!r}",
             )
         if rules.unique and count > free:
-            raise ValueError(
-                f"n_select must leave every class at most its rows, got {count} for "
-                f"{label!r}, which has {free}; allocation='proportional' or a mapping may help, "
-                "and unique=False allows a row to come more than once"
+            raise ParameterError(
+                "n_select",
+                "leave every class at most its rows",
+                got=f"{count} for {label!r}, which has {free}; allocation='proportional' or "
+                "a mapping may help, and unique=False allows a row to come more than "
+                "once",
             )
         if included[c] > count:
-            raise ValueError(
-                f"include must hold at most {count} rows of class {label!r}, got {included[c]}"
+            raise ParameterError(
+                "include", f"hold at most {count} rows of class {label!r}", included[c]
             )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder._validation import generator, one_of, positive_int
 from herder.models.pairwise import PairwiseModel
 
@@ -56,9 +57,10 @@ def _draw(model: PairwiseModel, n_samples: int, rng: np.random.Generator) -> NDA
     fits = model.n_sites <= TABLE_SITES
     table = model.exact(method="enumerate").probabilities if fits else None
     if table is None:
-        raise ValueError(
-            f"method must be 'gibbs' or 'herded-gibbs' for {model.n_sites} columns, got 'exact', "
-            f"which draws from a table of all states of up to {TABLE_SITES} columns"
+        raise ParameterError(
+            "method",
+            f"be 'gibbs' or 'herded-gibbs' for {model.n_sites} columns",
+            got=f"'exact', which draws from a table of all states of up to {TABLE_SITES} columns",
         )
     sums = np.cumsum(table)
     places = np.searchsorted(sums, rng.random(n_samples) * sums[-1], side="right")

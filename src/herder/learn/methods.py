@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
@@ -65,7 +66,7 @@ class Method:
         generator(machine.random_state)  # named here, wherever it is used
         penalty = one_of(machine.penalty, "penalty", ("l2", "l1", None)) or "l2"
         if penalty == "l1" and name not in ("pl", "pl-node"):
-            raise ValueError(f"penalty must be 'l2' or None for method={name!r}, got 'l1'")
+            raise ParameterError("penalty", f"be 'l2' or None for method={name!r}", "l1")
         descent = {
             "n_steps": positive_int(machine.n_steps, "n_steps"),
             "learning_rate": positive_number(machine.learning_rate, "learning_rate"),
@@ -130,15 +131,15 @@ def _check_alpha(machine: Any, name: str) -> float | None:
     alpha = machine.alpha
     if not isinstance(alpha, str):
         if isinstance(alpha, bool) or np.ndim(alpha):
-            raise TypeError(f"alpha must be a number or 'cv', got {alpha!r}")
+            raise ParameterTypeError("alpha", "be a number or 'cv'", alpha)
         number = 0.0 if alpha == 0 else positive_number(alpha, "alpha")
         return 0.0 if machine.penalty is None else number
     if alpha != "cv":
-        raise ValueError(f"alpha must be a number or 'cv', got {alpha!r}")
+        raise ParameterError("alpha", "be a number or 'cv'", alpha)
     if machine.penalty is None:
-        raise ValueError("alpha must be a number where penalty is None, got 'cv'")
+        raise ParameterError("alpha", "be a number where penalty is None", "cv")
     if name not in ("pl", "pl-node"):
-        raise ValueError(f"alpha must be a number for method={name!r}, got 'cv'")
+        raise ParameterError("alpha", f"be a number for method={name!r}", "cv")
     return None
 
 
@@ -166,10 +167,10 @@ class Folds:
         alphas = machine.alphas
         if alphas is not None:
             if np.ndim(alphas) != 1:
-                raise TypeError(f"alphas must be a list of numbers, got {alphas!r}")
+                raise ParameterTypeError("alphas", "be a list of numbers", alphas)
             alphas = [positive_number(alpha, "alphas") for alpha in alphas]
             if not alphas:
-                raise ValueError("alphas must hold a number, got none")
+                raise ParameterError("alphas", "hold a number", got="none")
         return cls(alphas, machine.cv, machine.random_state)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import generator, non_negative_int, positive_int
 from herder.models.pairwise import PairwiseModel
 
@@ -203,10 +204,10 @@ class _Unknown:
         random_state: int | np.random.Generator | None,
     ) -> None:
         if not isinstance(model, PairwiseModel):
-            raise TypeError(f"model must be a PairwiseModel, got {type(model).__name__}")
+            raise ParameterTypeError("model", "be a PairwiseModel", got=type(model).__name__)
         self.max_exact = non_negative_int(max_exact, "max_exact")
         if self.max_exact > MOST_EXACT:
-            raise ValueError(f"max_exact must be at most {MOST_EXACT}, got {max_exact}")
+            raise ParameterError("max_exact", f"be at most {MOST_EXACT}", max_exact)
         self.n_sweeps = positive_int(n_sweeps, "n_sweeps")
         self.rng = generator(random_state)
         self.known, self.unknown = _read_rows(model, X)
@@ -333,12 +334,14 @@ def _read_rows(
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError("X must be numbers, NaN where they are not known") from None
+        raise ParameterTypeError("X", "be numbers, NaN where they are not known") from None
     if rows.ndim != 2 or rows.shape[1] != model.n_sites:
-        raise ValueError(f"X must have {model.n_sites} sites in each row, got shape {rows.shape}")
+        raise ParameterError(
+            "X", f"have {model.n_sites} sites in each row", got=f"shape {rows.shape}"
+        )
     low, high = model.states
     unknown = np.isnan(rows)
     wrong = ~unknown & (rows != low) & (rows != high)
     if wrong.any():
-        raise ValueError(f"X must be {low}, {high} or NaN, got {rows[wrong][0]:g}")
+        raise ParameterError("X", f"be {low}, {high} or NaN", got=f"{rows[wrong][0]:g}")
     return (rows == high).astype(np.float64), unknown

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import generator, positive_int, row_weights
 from herder.learn.fit import Fit
 from herder.learn.pseudo import log_pseudo_likelihood
@@ -125,7 +126,9 @@ def choose_alpha(
     scores, independent, weights = [], [], []
     for train, test in _folds(codes, cv, random_state):
         if not counts[train].any() or not counts[test].any():
-            raise ValueError("cv must leave rows of some weight on both sides, got a fold without")
+            raise ParameterError(
+                "cv", "leave rows of some weight on both sides", got="a fold without"
+            )
         sample = merge_rows(codes[train], counts[train])
         held = merge_rows(codes[test], counts[test])
         varying = sample.varying()
@@ -157,7 +160,7 @@ def _folds(
         return _pairs(cv, n_rows)
     n_folds = positive_int(cv, "cv")
     if not 2 <= n_folds <= n_rows:
-        raise ValueError(f"cv must be from 2 to the number of rows, {n_rows}, got {cv!r}")
+        raise ParameterError("cv", f"be from 2 to the number of rows, {n_rows}", cv)
     parts = np.array_split(generator(random_state).permutation(n_rows), n_folds)
     return [(np.setdiff1d(np.arange(n_rows), part), np.sort(part)) for part in parts]
 
@@ -165,15 +168,15 @@ def _folds(
 def _pairs(cv: Sequence[Any], n_rows: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Give folds that are listed, after a look at them."""
     if not cv:
-        raise ValueError(
-            "cv must be at least one pair of rows to fit and rows held back, got none"
+        raise ParameterError(
+            "cv", "be at least one pair of rows to fit and rows held back", got="none"
         )
     found = []
     for k, fold in enumerate(cv):
         if not isinstance(fold, list | tuple) or len(fold) != 2:
             kind = type(fold).__name__
-            raise TypeError(
-                f"cv must be pairs (train, test) of row numbers, got {kind} as fold {k}"
+            raise ParameterTypeError(
+                "cv", "be pairs (train, test) of row numbers", got=f"{kind} as fold {k}"
             )
         found.append((_places(fold[0], n_rows, k), _places(fold[1], n_rows, k)))
     return found
@@ -183,14 +186,16 @@ def _places(rows: Any, n_rows: int, fold: int) -> NDArray[np.intp]:
     """Give numbers of rows."""
     places = np.asarray(rows)
     if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
-        raise TypeError(
-            f"cv must be pairs (train, test) of row numbers, got {places.ndim} axes of "
-            f"{places.dtype} in fold {fold}"
+        raise ParameterTypeError(
+            "cv",
+            "be pairs (train, test) of row numbers",
+            got=f"{places.ndim} axes of {places.dtype} in fold {fold}",
         )
     if places.size and not 0 <= places.min() <= places.max() < n_rows:
-        raise ValueError(
-            f"cv must name rows from 0 to {n_rows - 1}, got {places.min()} to {places.max()} in "
-            f"fold {fold}"
+        raise ParameterError(
+            "cv",
+            f"name rows from 0 to {n_rows - 1}",
+            got=f"{places.min()} to {places.max()} in fold {fold}",
         )
     return places.astype(np.intp)
 

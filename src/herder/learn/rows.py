@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder._errors import ParameterError
 from herder._validation import finite_number, fit_rows, row_weights
 from herder.models.pairwise import check_alphabet
 
@@ -127,18 +128,19 @@ def read_codes(
             lows |= {low for low in (0, -1) if (others == low).any()}
             strange = others[(others != 0) & (others != -1)]
             if strange.size:
-                raise ValueError(
-                    f"X must hold {accepted} only, got {strange[0]:g}; "
-                    "binarize= cuts numbers in two"
+                raise ParameterError(
+                    "X",
+                    f"hold {accepted} only",
+                    got=f"{strange[0]:g}; binarize= cuts numbers in two",
                 )
         upper = values > (0 if binarize is None else binarize)
         codes[part] = np.where(unknown, np.nan, upper) if missing else upper
     if wanted is None:
         if len(lows) == 2:
-            raise ValueError(f"X must hold {accepted} only, got -1 as well as 0")
+            raise ParameterError("X", f"hold {accepted} only", got="-1 as well as 0")
         wanted = (-1, 1) if -1 in lows else (0, 1)
     if lows - {wanted[0]}:
-        raise ValueError(f"X must hold {accepted} only, got {(lows - {wanted[0]}).pop()}")
+        raise ParameterError("X", f"hold {accepted} only", (lows - {wanted[0]}).pop())
     return codes, wanted
 
 
@@ -161,8 +163,8 @@ def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
         text = _first_text(dict(X) if is_named else X)
         if text is None:
             raise
-    raise ValueError(
-        f"X must be numbers, got {text}: recode texts, such as yes and no as 1 and 0"
+    raise ParameterError(
+        "X", "be numbers", got=f"{text}: recode texts, such as yes and no as 1 and 0"
     ) from None
 
 
@@ -200,11 +202,12 @@ def _refuse_gaps(
     row, column = np.argwhere(gaps)[0].tolist()
     place = f"in row {first + row}, column {column_names(estimator)[column]}"
     if np.isnan(values[row, column]):
-        raise ValueError(
-            f"X must have no missing entries here, got NaN {place}: leave such rows out; impute "
-            "of a fitted machine fills them"
+        raise ParameterError(
+            "X",
+            "have no missing entries here",
+            got=f"NaN {place}: leave such rows out; impute of a fitted machine fills them",
         )
-    raise ValueError(f"X must be finite, got {values[row, column]:g} {place}")
+    raise ParameterError("X", "be finite", got=f"{values[row, column]:g} {place}")
 
 
 def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
@@ -214,17 +217,18 @@ def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
     names = np.array([str(name) for name in X], dtype=object)
     known = vars(estimator).get("feature_names_in_")
     if not reset and known is not None and names.tolist() != known.tolist():
-        raise ValueError(
-            f"X must have the columns {known[:NAMED].tolist()} ... of fit in their order, got "
-            f"{names[:NAMED].tolist()} ..."
+        raise ParameterError(
+            "X",
+            f"have the columns {known[:NAMED].tolist()} ... of fit in their order",
+            got=f"{names[:NAMED].tolist()} ...",
         )
     columns = [np.asarray(column) for column in X.values()]
     if len({column.shape for column in columns}) > 1 or any(c.ndim != 1 for c in columns):
         shapes = sorted({column.shape for column in columns})
-        raise ValueError(f"X must have columns of one length, got shapes {shapes}")
+        raise ParameterError("X", "have columns of one length", got=f"shapes {shapes}")
     rows = np.column_stack(columns) if columns else np.empty((0, 0))
     if not reset and len(names) != estimator.n_features_in_:
-        raise ValueError(f"X must have {estimator.n_features_in_} columns, got {len(names)}")
+        raise ParameterError("X", f"have {estimator.n_features_in_} columns", len(names))
     rows = fit_rows(BaseEstimator(), rows, finite=False)
     if reset:
         estimator.n_features_in_, estimator.feature_names_in_ = len(names), names
@@ -237,7 +241,7 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample
     if sample_weight is not None and not counts.all():
         codes, counts = codes[counts > 0], counts[counts > 0]
         if not len(codes):
-            raise ValueError("sample_weight must have a number above zero, got zeros only")
+            raise ParameterError("sample_weight", "have a number above zero", got="zeros only")
     total = effective_rows(counts)
     packed = np.packbits(codes, axis=1)
     words = np.zeros((len(codes), -(-packed.shape[1] // 8)), np.uint64)

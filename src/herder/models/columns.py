@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
+
 __all__ = ["Column", "alphabet", "named_columns", "table_columns"]
 
 #: Integers within a range this wide are counted; others are sorted, which is slower.
@@ -59,7 +61,7 @@ def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
     listed = list(names)
     if len(set(listed)) < len(listed):
         twice = min(str(name) for name in listed if listed.count(name) > 1)
-        raise ValueError(f"X must have unique column names, got {twice!r} twice")
+        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
     return tuple(str(name) for name in listed), [frame[name] for name in listed]
 
 
@@ -69,24 +71,25 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
     found, raw = named if named is not None else _array_columns(X)
     if names is not None:
         if len(names) != len(raw):
-            raise ValueError(f"names must have one name per column ({len(raw)}), got {len(names)}")
+            raise ParameterError("names", f"have one name per column ({len(raw)})", len(names))
         found = tuple(str(name) for name in names)
     if not raw:
         shape = getattr(X, "shape", (0, 0))
         n_rows = shape[0] if len(shape) == 2 else 0
-        raise ValueError(
-            f"X must have at least 1 column, got 0 feature(s) (shape=({n_rows}, 0)) while a "
-            "minimum of 1 is required."
+        raise ParameterError(
+            "X",
+            "have at least 1 column",
+            got=f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.",
         )
     if len(set(found)) < len(found):
         twice = min(name for name in found if found.count(name) > 1)
-        raise ValueError(f"X must have unique column names, got {twice!r} twice")
+        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
     columns = [_column(name, values) for name, values in zip(found, raw, strict=True)]
     lengths = {len(column.index) for column in columns}
     if len(lengths) > 1:
-        raise ValueError(f"X must have columns of one length, got lengths {sorted(lengths)}")
+        raise ParameterError("X", "have columns of one length", got=f"lengths {sorted(lengths)}")
     if lengths == {0}:
-        raise ValueError("X must have at least 1 row, got 0 sample(s)")
+        raise ParameterError("X", "have at least 1 row", got="0 sample(s)")
     return columns
 
 
@@ -115,11 +118,13 @@ def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
     try:
         array: NDArray[Any] = np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"X must be a table with rows of one length, got: {error}") from error
+        raise ParameterError("X", f"be a table with rows of one length, got: {error}") from error
     if array.ndim != 2:
-        raise ValueError(
-            f"X must be a table with rows and columns (2-D), got shape {array.shape}. "
-            "Reshape your data with X.reshape(-1, 1) if it is a single column"
+        raise ParameterError(
+            "X",
+            "be a table with rows and columns (2-D)",
+            got=f"shape {array.shape}. Reshape your data with X.reshape(-1, 1) if it is a "
+            "single column",
         )
     return tuple(f"x{j}" for j in range(array.shape[1])), list(array.T)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["from_dimod", "from_networkx", "to_dimod", "to_networkx"]
@@ -55,10 +56,10 @@ def from_dimod(quadratic: Any) -> PairwiseModel:
     needed = ("vartype", "linear", "quadratic", "offset")
     if not all(hasattr(quadratic, name) for name in needed):
         kind = type(quadratic).__name__
-        raise TypeError(f"quadratic must be a dimod BinaryQuadraticModel, got {kind}")
+        raise ParameterTypeError("quadratic", "be a dimod BinaryQuadraticModel", got=kind)
     labels = list(quadratic.linear)
     if not labels:
-        raise ValueError("quadratic must have variables, got none")
+        raise ParameterError("quadratic", "have variables", got="none")
     place = {label: i for i, label in enumerate(labels)}
     edges = [(place[i], place[j]) for i, j in quadratic.quadratic]
     return PairwiseModel.from_edges(
@@ -112,24 +113,26 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     PairwiseModel(3 sites, 2 edges, states=(-1, 1))
     """
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
-        raise TypeError(f"graph must be a networkx Graph, got {type(graph).__name__}")
+        raise ParameterTypeError("graph", "be a networkx Graph", got=type(graph).__name__)
     if graph.is_directed() or graph.is_multigraph():
-        raise ValueError(
-            f"graph must be undirected and have no parallel edges, got {type(graph).__name__}"
+        raise ParameterError(
+            "graph", "be undirected and have no parallel edges", got=type(graph).__name__
         )
     written = graph.graph.get("states", (0, 1) if states is None else states)
     if states is not None and tuple(states) != tuple(written):
-        raise ValueError(f"states must be {tuple(written)} as in the graph, got {states!r}")
+        raise ParameterError("states", f"be {tuple(written)} as in the graph", states)
     labels = list(graph.nodes)
     if not labels:
-        raise ValueError("graph must have nodes, got none")
+        raise ParameterError("graph", "have nodes", got="none")
     place = {label: i for i, label in enumerate(labels)}
     edges, weights = [], []
     for one, other, weight in graph.edges(data="weight"):
         if one == other:
-            raise ValueError(f"graph must have no self-loops, got one at {one!r}")
+            raise ParameterError("graph", "have no self-loops", got=f"one at {one!r}")
         if weight is None:
-            raise ValueError(f"graph must have a weight on every edge, got none at {one, other}")
+            raise ParameterError(
+                "graph", "have a weight on every edge", got=f"none at {(one, other)}"
+            )
         edges.append((place[one], place[other]))
         weights.append(weight)
     return PairwiseModel.from_edges(

@@ -9,6 +9,7 @@ exclusion, one column at a time,
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.models.layout import CliqueLayout
 from herder.models.variables import Codes
 
@@ -25,14 +26,14 @@ def row_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float
     try:
         weight = np.asarray(sample_weight, dtype=float)
     except (TypeError, ValueError):
-        raise TypeError(f"sample_weight must be numbers, got {sample_weight!r}") from None
+        raise ParameterTypeError("sample_weight", "be numbers", sample_weight) from None
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},), got {weight.shape}")
+        raise ParameterError("sample_weight", f"have shape ({n_rows},)", weight.shape)
     if not np.isfinite(weight).all() or (weight < 0).any():
         wrong = weight[~(np.isfinite(weight) & (weight >= 0))][0]
-        raise ValueError(f"sample_weight must be finite and not negative, got {wrong}")
+        raise ParameterError("sample_weight", "be finite and not negative", wrong)
     if weight.sum() == 0:
-        raise ValueError("sample_weight must be positive for some row, got zeros only")
+        raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
     return weight
 
 

@@ -15,6 +15,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import generator, one_of, positive_int
 from herder.models import enumeration, transfer
 from herder.models.factors import Factors, Field, factors_of, mean_score
@@ -157,26 +158,29 @@ def _choose(factors: Factors, method: str) -> tuple[str, Plan | None]:
     n_states = q**n  # a Python integer: it does not overflow
     if method == "enumerate" or (method == "auto" and n_states <= enumeration.MAX_LISTED):
         if n_states > enumeration.MAX_STATES:
-            raise ValueError(_too_large(n, q))
+            raise _too_large(n, q)
         return "enumerate", None
     plan = plan_sum(n, factors.edges, q)
     if plan is not None and (method == "transfer" or plan.cost < min(n_states, MAX_COST)):
         return "transfer", plan
     if plan is not None and n_states > enumeration.MAX_STATES:
         minutes = plan.cost * SECONDS_PER_CELL / 60
-        raise ValueError(
-            f"method must be 'transfer' for a sum that takes about {minutes:.0f} minutes, got "
-            f"{method!r}; log_partition(model, method='ais') estimates Z"
+        raise ParameterError(
+            "method",
+            f"be 'transfer' for a sum that takes about {minutes:.0f} minutes",
+            got=f"{method!r}; log_partition(model, method='ais') estimates Z",
         )
     if method == "transfer" or n_states > enumeration.MAX_STATES:
-        raise ValueError(_too_large(n, q))
+        raise _too_large(n, q)
     return "enumerate", None
 
 
-def _too_large(n_sites: int, q: int) -> str:
+def _too_large(n_sites: int, q: int) -> ParameterError:
     states, cells = enumeration.MAX_STATES.bit_length() - 1, MAX_CELLS.bit_length() - 1
-    return (
-        f"model must have at most 2^{states} states to enumerate them, or a frontier of at most "
-        f"2^{cells} states to sum site by site, got {n_sites} sites of {q} states: "
-        "log_partition estimates Z by annealing, and samplers estimate the rest"
+    return ParameterError(
+        "model",
+        f"have at most 2^{states} states to enumerate them, or a frontier of at most 2^{cells} "
+        "states to sum site by site",
+        got=f"{n_sites} sites of {q} states: log_partition estimates Z by annealing, and samplers "
+        "estimate the rest",
     )

@@ -28,6 +28,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.core.units import FIXED_POINT, Units
 from herder.models.layout import CliqueLayout
@@ -85,9 +86,10 @@ class CliqueFeatures:
         binary = (padded == 2).all(axis=1)
         if encoding == "+-1" and not binary.all():
             worst = moments.cliques[int(np.argmin(binary))]
-            raise ValueError(
-                "encoding must be 'auto', '01' or 'indicator' unless every column has two "
-                f"values, got '+-1' and the columns {[moments.names[i] for i in worst]}"
+            raise ParameterError(
+                "encoding",
+                "be 'auto', '01' or 'indicator' unless every column has two values",
+                got=f"'+-1' and the columns {[moments.names[i] for i in worst]}",
             )
         # a product tells of its table only together with the products of all its parts
         binary &= _has_parts(moments) & (encoding != "indicator")

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from herder._errors import ParameterError, ParameterTypeError
+
 __all__ = [
     "Adjacency",
     "Couplings",
@@ -51,14 +53,14 @@ def check_couplings(couplings: object) -> Couplings:
         return _check_sparse(couplings)
     dense = finite_array(couplings, "couplings")
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not dense.size:
-        raise ValueError(f"couplings must be a square matrix, got shape {dense.shape}")
+        raise ParameterError("couplings", "be a square matrix", got=f"shape {dense.shape}")
     if dense.diagonal().any():
         site = int(np.flatnonzero(dense.diagonal())[0])
-        raise ValueError(_diagonal_error(site, dense[site, site]))
+        raise _diagonal_error(site, dense[site, site])
     gap = np.abs(dense - dense.T)
     if gap.max() > ASYMMETRY * np.abs(dense).max():
         i, j = np.unravel_index(gap.argmax(), gap.shape)
-        raise ValueError(_symmetry_error(int(i), int(j), dense[i, j], dense[j, i]))
+        raise _symmetry_error(int(i), int(j), dense[i, j], dense[j, i])
     dense = dense / 2 + dense.T / 2
     dense.setflags(write=False)
     return dense
@@ -66,21 +68,21 @@ def check_couplings(couplings: object) -> Couplings:
 
 def _check_sparse(couplings: Any) -> sparse.csr_array:
     if couplings.ndim != 2 or couplings.shape[0] != couplings.shape[1] or not couplings.shape[0]:
-        raise ValueError(f"couplings must be a square matrix, got shape {couplings.shape}")
+        raise ParameterError("couplings", "be a square matrix", got=f"shape {couplings.shape}")
     rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     if not np.isfinite(rows.data).all():
         wrong = rows.data[~np.isfinite(rows.data)][0]
-        raise ValueError(f"couplings must be finite, got {wrong}")
+        raise ParameterError("couplings", "be finite", wrong)
     diagonal = rows.diagonal()
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
-        raise ValueError(_diagonal_error(site, diagonal[site]))
+        raise _diagonal_error(site, diagonal[site])
     gap = sparse.coo_array(rows - rows.T)
     if gap.nnz and np.abs(gap.data).max() > ASYMMETRY * np.abs(rows.data).max():
         worst = int(np.abs(gap.data).argmax())
         i, j = int(gap.row[worst]), int(gap.col[worst])
-        raise ValueError(_symmetry_error(i, j, rows[i, j], rows[j, i]))
+        raise _symmetry_error(i, j, rows[i, j], rows[j, i])
     rows = sparse.csr_array(rows / 2 + rows.T / 2)
     rows.eliminate_zeros()
     rows.sort_indices()
@@ -89,17 +91,21 @@ def _check_sparse(couplings: Any) -> sparse.csr_array:
     return rows
 
 
-def _diagonal_error(site: int, value: float) -> str:
-    return (
-        f"couplings must have a zero diagonal, got {value:g} at site {site}: for 0/1 states half "
-        "of it belongs into biases, for -1/+1 it is a constant"
+def _diagonal_error(site: int, value: float) -> ParameterError:
+    return ParameterError(
+        "couplings",
+        "have a zero diagonal",
+        got=f"{value:g} at site {site}: for 0/1 states half of it belongs into biases, for -1/+1 "
+        "it is a constant",
     )
 
 
-def _symmetry_error(i: int, j: int, one: float, other: float) -> str:
-    return (
-        f"couplings must be symmetric, got {one:g} at ({i}, {j}) and {other:g} at ({j}, {i}): "
-        "(W + W.T) / 2 gives the same energies"
+def _symmetry_error(i: int, j: int, one: float, other: float) -> ParameterError:
+    return ParameterError(
+        "couplings",
+        "be symmetric",
+        got=f"{one:g} at ({i}, {j}) and {other:g} at ({j}, {i}): (W + W.T) / 2 gives the same "
+        "energies",
     )
 
 
@@ -120,9 +126,9 @@ def finite_array(values: object, name: str) -> NDArray[np.float64]:
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers, got {type(values).__name__}") from None
+        raise ParameterTypeError(name, "be numbers", got=type(values).__name__) from None
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} must be finite, got {found[~np.isfinite(found)][0]}")
+        raise ParameterError(name, "be finite", found[~np.isfinite(found)][0])
     return found
 
 
@@ -132,7 +138,7 @@ def spread_field(field: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
     try:
         return np.broadcast_to(values, shape)
     except ValueError:
-        raise ValueError(f"field must fit the shape {shape}, got {values.shape}") from None
+        raise ParameterError("field", f"fit the shape {shape}", values.shape) from None
 
 
 def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...] | None:
@@ -140,12 +146,13 @@ def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...]
     if names is None:
         return None
     if not isinstance(names, Iterable):
-        raise TypeError(f"names must be a list of texts, got {names!r}")
+        raise ParameterTypeError("names", "be a list of texts", names)
     found = tuple(str(name) for name in names)
     if len(found) != n_sites or len(set(found)) != n_sites:
-        raise ValueError(
-            f"names must be {n_sites} different texts, got {len(found)}, {len(set(found))} of "
-            "them different"
+        raise ParameterError(
+            "names",
+            f"be {n_sites} different texts",
+            got=f"{len(found)}, {len(set(found))} of them different",
         )
     return found
 
@@ -182,9 +189,10 @@ def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sp
     pairs = check_edges(edges, n_sites)
     values = finite_array(weights, "weights")
     if values.shape not in ((), (len(pairs),)):
-        raise ValueError(
-            f"weights must be one number, or one for each of {len(pairs)} edges, got shape "
-            f"{values.shape}"
+        raise ParameterError(
+            "weights",
+            f"be one number, or one for each of {len(pairs)} edges",
+            got=f"shape {values.shape}",
         )
     values = np.broadcast_to(values, len(pairs))
     i, j = pairs.T
@@ -197,22 +205,22 @@ def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[
     try:
         pairs = np.asarray(edges)
     except ValueError:
-        raise ValueError(
-            f"{name} must be pairs of site numbers, got rows of unlike length"
+        raise ParameterError(
+            name, "be pairs of site numbers", got="rows of unlike length"
         ) from None
     if not pairs.size:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be pairs of site numbers, got shape {pairs.shape}")
+        raise ParameterError(name, "be pairs of site numbers", got=f"shape {pairs.shape}")
     if pairs.min() < 0 or pairs.max() >= n_sites:
         wrong = pairs[(pairs < 0) | (pairs >= n_sites)][0]
-        raise ValueError(f"{name} must name sites from 0 to {n_sites - 1}, got {wrong}")
+        raise ParameterError(name, f"name sites from 0 to {n_sites - 1}", wrong)
     pairs = np.sort(pairs, axis=1).astype(np.intp)
     if (pairs[:, 0] == pairs[:, 1]).any():
         site = pairs[pairs[:, 0] == pairs[:, 1]][0, 0]
-        raise ValueError(f"{name} must join two sites, got ({site}, {site})")
+        raise ParameterError(name, "join two sites", got=f"({site}, {site})")
     if len(np.unique(pairs[:, 0] * n_sites + pairs[:, 1])) != len(pairs):
-        raise ValueError(f"{name} must be given once each, got one twice")
+        raise ParameterError(name, "be given once each", got="one twice")
     return pairs
 
 
@@ -240,7 +248,7 @@ def _check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
         isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1
         for size in sizes
     ):
-        raise ValueError(f"shape must be positive integers such as (10, 10), got {shape!r}")
+        raise ParameterError("shape", "be positive integers such as (10, 10)", shape)
     return tuple(int(size) for size in sizes)
 
 
@@ -257,10 +265,10 @@ def graph_edges(graph: str | ArrayLike, n_sites: int) -> NDArray[np.intp]:
     if graph == "grid":
         side = math.isqrt(n_sites)
         if side**2 != n_sites:
-            raise ValueError(f"n_sites must be a square number for a grid, got {n_sites}")
+            raise ParameterError("n_sites", "be a square number for a grid", n_sites)
         return grid_edges((side, side))
-    raise ValueError(
-        f"graph must be 'complete', 'grid', 'loop', 'empty' or an array of edges, got {graph!r}"
+    raise ParameterError(
+        "graph", "be 'complete', 'grid', 'loop', 'empty' or an array of edges", graph
     )
 
 
@@ -272,13 +280,13 @@ def read_evidence(
         return np.empty(0, dtype=np.intp), []
     if not isinstance(evidence, Mapping):
         kind = type(evidence).__name__
-        raise TypeError(f"evidence must map sites to values, got {kind}")
+        raise ParameterTypeError("evidence", "map sites to values", got=kind)
     found: dict[int, Any] = {}
     number = {} if names is None else {name: site for site, name in enumerate(names)}
     for key, value in evidence.items():
         site = _site_number(key, n_sites, number)
         if site in found:
-            raise ValueError(f"evidence must name each site once, got site {site} twice")
+            raise ParameterError("evidence", "name each site once", got=f"site {site} twice")
         found[site] = value
     sites = sorted(found)
     return np.array(sites, dtype=np.intp), [found[site] for site in sites]
@@ -289,20 +297,22 @@ def _site_number(key: object, n_sites: int, number: Mapping[str, int]) -> int:
     if isinstance(key, str):
         if key not in number:
             known = f"known: {', '.join(list(number)[:5])}" if number else "the model has no names"
-            raise ValueError(f"evidence must be on sites of the model, got {key!r} ({known})")
+            raise ParameterError("evidence", "be on sites of the model", got=f"{key!r} ({known})")
         return number[key]
     if isinstance(key, bool) or not isinstance(key, int | np.integer):
-        raise TypeError(f"evidence must be on sites by number or name, got {key!r}")
+        raise ParameterTypeError("evidence", "be on sites by number or name", key)
     named = number.get(str(key))
     if named is not None and named != key:
         if 0 <= key < n_sites:
-            raise ValueError(
-                f"evidence must say which site it means, got {key}: the site of that number, or "
-                f"that of the name {str(key)!r}, which has the number {named}? A name is a text"
+            raise ParameterError(
+                "evidence",
+                "say which site it means",
+                got=f"{key}: the site of that number, or that of the name {str(key)!r}, "
+                f"which has the number {named}? A name is a text",
             )
         return named
     if not 0 <= key < n_sites:
-        raise ValueError(f"evidence must be on sites 0 to {n_sites - 1}, got {key}")
+        raise ParameterError("evidence", f"be on sites 0 to {n_sites - 1}", key)
     return int(key)
 
 

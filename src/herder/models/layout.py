@@ -10,6 +10,8 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
+
 __all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques"]
 
 #: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
@@ -46,9 +48,11 @@ class CliqueLayout:
         cells = strides[:, 0] * radix[:, 0]
         if cells.sum() > MAX_CELLS:
             worst = cliques[int(np.argmax(cells))]
-            raise ValueError(
-                f"cliques must have at most {MAX_CELLS} cells in all, got {cells.sum()}; the "
-                f"largest is {tuple(worst)} with {cells.max()}: bin, merge or drop its variables"
+            raise ParameterError(
+                "cliques",
+                f"have at most {MAX_CELLS} cells in all",
+                got=f"{cells.sum()}; the largest is {tuple(worst)} with {cells.max()}: bin, "
+                "merge or drop its variables",
             )
         offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.intp)
         return cls(sizes, members, np.where(members >= 0, strides, 0), offsets)
@@ -107,14 +111,16 @@ def as_cliques(
     found: set[tuple[int, ...]] = set()
     for clique in cliques:
         if isinstance(clique, str) or not isinstance(clique, Iterable):
-            raise TypeError(f"cliques must be a list of lists of columns, got {clique!r} in it")
+            raise ParameterTypeError(
+                "cliques", "be a list of lists of columns", got=f"{clique!r} in it"
+            )
         given = tuple(clique)
         members = tuple(_member(member, position, len(names)) for member in given)
         if not members or len(set(members)) != len(members):
-            raise ValueError(f"cliques must hold distinct columns, at least one, got {given}")
+            raise ParameterError("cliques", "hold distinct columns, at least one", given)
         found.add(tuple(sorted(members)))
     if not found:
-        raise ValueError("cliques must hold at least one clique, got none")
+        raise ParameterError("cliques", "hold at least one clique", got="none")
     return tuple(sorted(found, key=lambda clique: (len(clique), clique)))
 
 
@@ -122,7 +128,7 @@ def _member(member: int | str, position: dict[str, int], width: int) -> int:
     try:
         place = position.get(member, -1) if isinstance(member, str) else index(member)
     except TypeError:
-        raise TypeError(f"cliques must name columns or their positions, got {member!r}") from None
+        raise ParameterTypeError("cliques", "name columns or their positions", member) from None
     if not 0 <= place < width:
-        raise ValueError(f"cliques must name columns of the table, got {member!r}")
+        raise ParameterError("cliques", "name columns of the table", member)
     return place

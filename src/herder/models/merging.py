@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.models.layout import CliqueLayout
 from herder.models.variables import Variable, unite
 
@@ -23,11 +24,13 @@ __all__ = ["add", "growing"]
 def add(whole: M, part: Moments) -> M:
     """Give the moments of two parts together; alphabets become those of all their rows."""
     if part.names != whole.names:
-        raise ValueError(f"parts must have the columns {whole.names}, got {part.names}")
+        raise ParameterError("parts", f"have the columns {whole.names}", part.names)
     if part.cliques != whole.cliques:
-        raise ValueError(
-            f"parts must have the same cliques, got {len(whole.cliques)} up to order "
-            f"{whole.order} and {len(part.cliques)} up to order {part.order}"
+        raise ParameterError(
+            "parts",
+            "have the same cliques",
+            got=f"{len(whole.cliques)} up to order {whole.order} and {len(part.cliques)} up "
+            f"to order {part.order}",
         )
     both = zip(whole.variables, part.variables, strict=True)
     united = tuple(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.models.counting import count_binary, count_cells, row_weight
 from herder.models.layout import MAX_CELLS, CliqueLayout, all_cliques, as_cliques, n_cliques
@@ -119,7 +120,7 @@ class Moments:
         if cliques is not None:
             chosen = as_cliques(cliques, names)
         elif n_cliques(width, min(order, width)) > MAX_CELLS:
-            raise ValueError(f"order must be smaller for {width} columns, got {order}")
+            raise ParameterError("order", f"be smaller for {width} columns", order)
         else:
             chosen = all_cliques(width, min(order, width))
         weight = row_weight(sample_weight, codes.rows.shape[0])
@@ -170,7 +171,7 @@ class Moments:
             codes = encode(chunk, variables=known, missing=missing)
             whole = whole.merge(cls.from_codes(codes, order, cliques=chosen))
         if whole is None:
-            raise ValueError("chunks must hold at least one part, got none")
+            raise ParameterError("chunks", "hold at least one part", got="none")
         return whole
 
     @classmethod
@@ -254,12 +255,12 @@ class Moments:
         fixed: dict[int, int] = {}
         for name, label in where.items():
             if name not in self.names:
-                raise ValueError(f"where must name columns of {self.names}, got {name!r}")
+                raise ParameterError("where", f"name columns of {self.names}", name)
             column = self.names.index(name)
             fixed[column] = self.variables[column].code(label)
         if not fixed or len(fixed) == self.n_variables:
-            raise ValueError(
-                f"where must fix some of the {self.n_variables} columns, got {len(fixed)}"
+            raise ParameterError(
+                "where", f"fix some of the {self.n_variables} columns", len(fixed)
             )
         tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
         for clique in self.cliques:
@@ -268,13 +269,14 @@ class Moments:
                 at = tuple(fixed.get(i, slice(None)) for i in clique)
                 tables[rest] = self.table(clique)[at]
         if not tables:
-            raise ValueError(
-                f"where must leave columns that share a clique with all of {list(where)}, got "
-                f"moments of order {self.order}: count a higher order"
+            raise ParameterError(
+                "where",
+                f"leave columns that share a clique with all of {list(where)}",
+                got=f"moments of order {self.order}: count a higher order",
             )
         totals = np.array([table.sum() for table in tables.values()])
         if not (totals > 0).all():
-            raise ValueError(f"where must have a positive count, got none for {dict(where)}")
+            raise ParameterError("where", "have a positive count", got=f"none for {dict(where)}")
         left = sorted({i for rest in tables for i in rest})
         place = {i: new for new, i in enumerate(left)}
         return replace(
@@ -390,9 +392,10 @@ class Moments:
             # what is stated twice may be the reason of all the others
             worst = (self.conflicts or found)[0]
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            raise ValueError(
-                f"moments must not contradict each other, got: {worst}{more}; correct them, "
-                "or herd towards the nearest that rows can have: "
-                'contradictions="allow" when reading and MomentHerder(contradictions="nearest"), '
-                "or on the command line herder synth --contradictions nearest"
+            raise ParameterError(
+                "moments",
+                f"not contradict each other, got: {worst}{more}; correct them, or herd "
+                'towards the nearest that rows can have: contradictions="allow" when '
+                'reading and MomentHerder(contradictions="nearest"), or on the command line '
+                "herder synth --contradictions nearest",
             )

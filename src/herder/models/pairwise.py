@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
 from herder.models.coupled import Coupled
@@ -88,8 +89,8 @@ class PairwiseModel(Coupled):
         n_sites = size_of(checked)
         field = np.zeros(n_sites) if biases is None else finite_array(biases, "biases")
         if field.shape != (n_sites,):
-            raise ValueError(
-                f"biases must be one number for each of {n_sites} sites, got {field.shape}"
+            raise ParameterError(
+                "biases", f"be one number for each of {n_sites} sites", field.shape
             )
         field.setflags(write=False)
         parts = {
@@ -177,7 +178,7 @@ class PairwiseModel(Coupled):
         held, values = self.read_evidence(evidence)
         free = np.setdiff1d(np.arange(self.n_sites), held)
         if not len(free):
-            raise ValueError("evidence must leave a site free, got all sites")
+            raise ParameterError("evidence", "leave a site free", got="all sites")
         among, across, fixed = split_couplings(self.couplings, free, held)
         offset = self.offset - float((fixed @ values / 2 + self.biases[held]) @ values)
         names = None if self.names is None else [self.names[site] for site in free]
@@ -192,23 +193,25 @@ class PairwiseModel(Coupled):
         for site, value in zip(held, values, strict=True):
             if isinstance(value, str) or value not in self.states:
                 low, high = self.states
-                raise ValueError(f"evidence must be {low} or {high}, got {value!r} at site {site}")
+                raise ParameterError(
+                    "evidence", f"be {low} or {high}", got=f"{value!r} at site {site}"
+                )
         return held, np.array(values, dtype=np.float64)
 
     def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
         """Give states as rows of 0 for the lower and 1 for the upper state, checked."""
         rows = np.atleast_2d(np.asarray(x))
         if rows.ndim != 2 or rows.shape[1] != self.n_sites:
-            raise ValueError(
-                f"{name} must have {self.n_sites} sites in each row, got shape {np.shape(x)}"
+            raise ParameterError(
+                name, f"have {self.n_sites} sites in each row", got=f"shape {np.shape(x)}"
             )
         if rows.dtype.kind not in "biuf":
-            raise TypeError(f"{name} must be numbers, got {rows.dtype}")
+            raise ParameterTypeError(name, "be numbers", got=str(rows.dtype))
         low, high = self.states
         upper = rows == high
         wrong = ~upper & (rows != low)
         if wrong.any():
-            raise ValueError(f"{name} must be {low} or {high}, got {rows[wrong][0]}")
+            raise ParameterError(name, f"be {low} or {high}", rows[wrong][0])
         return upper.astype(np.uint8)
 
     @classmethod
@@ -351,4 +354,4 @@ def check_alphabet(states: Any, accepted: str = "(0, 1) or (-1, 1)") -> tuple[in
     for low in (0, -1):
         if not isinstance(states, str) and np.array_equal(states, (low, 1)):
             return (low, 1)
-    raise ValueError(f"states must be {accepted}, got {states!r}")
+    raise ParameterError("states", f"be {accepted}", states)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
 from herder.models.coupled import Coupled
@@ -80,9 +81,10 @@ class PottsModel(Coupled):
         n_sites = size_of(checked)
         table = finite_array(fields, "fields")
         if table.ndim != 2 or len(table) != n_sites or not 2 <= table.shape[1] <= MAX_STATES:
-            raise ValueError(
-                f"fields must have a row for each of {n_sites} sites and 2 to {MAX_STATES} "
-                f"columns, got shape {table.shape}"
+            raise ParameterError(
+                "fields",
+                f"have a row for each of {n_sites} sites and 2 to {MAX_STATES} columns",
+                got=f"shape {table.shape}",
             )
         table.setflags(write=False)
         parts = {
@@ -156,7 +158,7 @@ class PottsModel(Coupled):
         held, values = self.read_evidence(evidence)
         free = np.setdiff1d(np.arange(self.n_sites), held)
         if not len(free):
-            raise ValueError("evidence must leave a site free, got all sites")
+            raise ParameterError("evidence", "leave a site free", got="all sites")
         among, across, fixed = split_couplings(self.couplings, free, held)
         known = np.zeros((len(held), self.n_states))
         known[np.arange(len(held)), values] = 1
@@ -172,9 +174,10 @@ class PottsModel(Coupled):
         held, values = read_evidence(evidence, self.n_sites, self.names)
         for site, value in zip(held, values, strict=True):
             if isinstance(value, str) or value not in self.states:
-                raise ValueError(
-                    f"evidence must be a state from 0 to {self.n_states - 1}, got {value!r} at "
-                    f"site {site}"
+                raise ParameterError(
+                    "evidence",
+                    f"be a state from 0 to {self.n_states - 1}",
+                    got=f"{value!r} at site {site}",
                 )
         return held, np.array(values, dtype=np.intp)
 
@@ -182,16 +185,14 @@ class PottsModel(Coupled):
         """Give states as rows of whole numbers from 0, checked."""
         rows = np.atleast_2d(np.asarray(x))
         if rows.ndim != 2 or rows.shape[1] != self.n_sites:
-            raise ValueError(
-                f"{name} must have {self.n_sites} sites in each row, got shape {np.shape(x)}"
+            raise ParameterError(
+                name, f"have {self.n_sites} sites in each row", got=f"shape {np.shape(x)}"
             )
         if rows.dtype.kind not in "biuf":
-            raise TypeError(f"{name} must be numbers, got {rows.dtype}")
+            raise ParameterTypeError(name, "be numbers", got=str(rows.dtype))
         wrong = ~((rows >= 0) & (rows < self.n_states)) | (rows != np.floor(rows))
         if wrong.any():
-            raise ValueError(
-                f"{name} must be states from 0 to {self.n_states - 1}, got {rows[wrong][0]}"
-            )
+            raise ParameterError(name, f"be states from 0 to {self.n_states - 1}", rows[wrong][0])
         return rows.astype(np.uint8)
 
     @classmethod

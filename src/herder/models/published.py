@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.data import open_table, write_table
 from herder.models.columns import alphabet, named_columns
 from herder.models.counting import binary_tables
@@ -79,7 +80,7 @@ def read_counts(
     array([70., 30., 50., 50.])
     """
     if total is not None and not (np.isfinite(total) and total > 0):
-        raise ValueError(f"total must be a positive number, got {total!r}")
+        raise ParameterError("total", "be a positive number", total)
     if isinstance(counts, Sequence) and counts and all(isinstance(r, Mapping) for r in counts):
         keys = list(dict.fromkeys(str(key) for row in counts for key in row))
         columns = {key: [row.get(key) for row in counts] for key in keys}
@@ -152,33 +153,40 @@ def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None)
     try:
         matrix = np.asarray(counts, dtype=float)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"counts must be a matrix of numbers or a plain table: {error}") from None
+        raise ParameterTypeError(
+            "counts", f"be a matrix of numbers or a plain table: {error}"
+        ) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise ValueError(f"counts must be a square matrix, got shape {matrix.shape}")
+        raise ParameterError("counts", "be a square matrix", got=f"shape {matrix.shape}")
     width = len(matrix)
     labels = [f"x{j}" for j in range(width)] if names is None else [str(n) for n in names]
     if len(set(labels)) != width or len(labels) != width:
-        raise ValueError(f"names must be {width} different names, got {labels}")
+        raise ParameterError("names", f"be {width} different names", labels)
     if not np.isfinite(matrix).all():
         a, b = np.argwhere(~np.isfinite(matrix))[0]
-        raise ValueError(f"counts must be finite, got {matrix[a, b]} for {labels[a]}, {labels[b]}")
+        raise ParameterError(
+            "counts", "be finite", got=f"{matrix[a, b]} for {labels[a]}, {labels[b]}"
+        )
     if total is None:
-        raise ValueError(
-            "total must be given with a matrix of counts (1 for probabilities), got None"
+        raise ParameterError(
+            "total", "be given with a matrix of counts (1 for probabilities)", None
         )
     outside = (matrix < 0) | (matrix > total)
     if outside.any():
         a, b = np.argwhere(outside)[0]
-        raise ValueError(
-            f"counts must lie between 0 and the total {total:g}, got {matrix[a, b]:g} for "
-            f"{labels[a]}, {labels[b]}"
+        raise ParameterError(
+            "counts",
+            f"lie between 0 and the total {total:g}",
+            got=f"{matrix[a, b]:g} for {labels[a]}, {labels[b]}",
         )
     gap = np.abs(matrix - matrix.T)
     if gap.max() > ROUNDING * total:
         a, b = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        raise ValueError(
-            f"counts must be symmetric, got {labels[a]}, {labels[b]} = {matrix[a, b]:g} and "
-            f"{labels[b]}, {labels[a]} = {matrix[b, a]:g}"
+        raise ParameterError(
+            "counts",
+            "be symmetric",
+            got=f"{labels[a]}, {labels[b]} = {matrix[a, b]:g} and {labels[b]}, {labels[a]} = "
+            f"{matrix[b, a]:g}",
         )
     order = min(2, width)
     flat = binary_tables(float(total), matrix.diagonal(), matrix, np.empty((0, 0, 0)), order)

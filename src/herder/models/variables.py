@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._deprecated import renamed_attribute
+from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.models.columns import Column, alphabet, named_columns, table_columns
 
@@ -135,7 +136,7 @@ def encode(
     if variables is None:
         variables = [None] * len(columns)
     if len(variables) != len(columns):
-        raise ValueError(f"X must have {len(variables)} columns, got {len(columns)}")
+        raise ParameterError("X", f"have {len(variables)} columns", len(columns))
     n_bins = _n_bins(bins, columns)
     out: list[Variable] = []
     for column, known, n in zip(columns, variables, n_bins, strict=True):
@@ -182,7 +183,9 @@ def unite(a: Variable, b: Variable, seen: set[Hashable]) -> Variable:
     if a == b:
         return a
     if a.edges != b.edges:
-        raise ValueError(f"parts must bin {a.name!r} alike, got edges {a.edges} and {b.edges}")
+        raise ParameterError(
+            "parts", f"bin {a.name!r} alike", got=f"edges {a.edges} and {b.edges}"
+        )
     dtype = _common_dtype(a.dtype, b.dtype)
     if a.values == b.values:
         return replace(a, dtype=dtype)
@@ -208,16 +211,16 @@ def _encode_sparse(
     matrix.sum_duplicates()
     n_rows, width = matrix.shape
     if n_rows == 0 or width == 0:
-        raise ValueError(
-            f"X must have at least 1 row and 1 column, got shape {matrix.shape}: 0 sample(s)"
+        raise ParameterError(
+            "X", "have at least 1 row and 1 column", got=f"shape {matrix.shape}: 0 sample(s)"
         )
     right = np.isin(matrix.data, (0, 1))
     if not right.all():
         raise ValueError(f"a sparse X must hold 0 and 1 only, got {matrix.data[~right][0]!r}")
     if names is not None and len(names) != width:
-        raise ValueError(f"names must have one name per column ({width}), got {len(names)}")
+        raise ParameterError("names", f"have one name per column ({width})", len(names))
     if variables is not None and len(variables) != width:
-        raise ValueError(f"X must have {len(variables)} columns, got {width}")
+        raise ParameterError("X", f"have {len(variables)} columns", width)
     found = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(width)]
     values = (False, True) if matrix.dtype.kind == "b" else (0, 1)
     out = tuple(
@@ -226,8 +229,8 @@ def _encode_sparse(
     )
     for variable in out:
         if not variable.is_binary:
-            raise ValueError(
-                f"X must be dense when a column has values other than 0 and 1, got {variable}"
+            raise ParameterError(
+                "X", "be dense when a column has values other than 0 and 1", got=str(variable)
             )
     matrix = matrix.astype(np.int8)
     matrix.eliminate_zeros()
@@ -237,13 +240,14 @@ def _encode_sparse(
 def _check_column(column: Column, missing: str) -> None:
     if missing == "error" and None in column.labels:
         absent = column.index == column.labels.index(None)
-        raise ValueError(
-            f"X must not contain NaN or missing values, got {int(absent.sum())} in column "
-            f"{column.name!r} (first at row {int(np.argmax(absent))}); "
-            "pass missing='category' to make them a category"
+        raise ParameterError(
+            "X",
+            "not contain NaN or missing values",
+            got=f"{int(absent.sum())} in column {column.name!r} (first at row "
+            f"{int(np.argmax(absent))}); pass missing='category' to make them a category",
         )
     if any(isinstance(label, float) and math.isinf(label) for label in column.present):
-        raise ValueError(f"X must be finite, got infinity in column {column.name!r}")
+        raise ParameterError("X", "be finite", got=f"infinity in column {column.name!r}")
 
 
 def _measurement(column: Column, n_bins: int | None) -> Variable | None:
@@ -322,11 +326,12 @@ def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> 
         by_name = {column.name: column for column in columns}
         for name in bins:
             if name not in by_name:
-                raise ValueError(f"bins must name columns of the table, got {name!r}")
+                raise ParameterError("bins", "name columns of the table", name)
             if by_name[name].present and not by_name[name].is_numeric:
-                raise ValueError(
-                    f"bins must name columns of numbers, got {name!r} with the labels "
-                    f"{_short(by_name[name].present)}"
+                raise ParameterError(
+                    "bins",
+                    "name columns of numbers",
+                    got=f"{name!r} with the labels {_short(by_name[name].present)}",
                 )
         chosen = [bins.get(column.name) for column in columns]
     for n_bins in chosen:
@@ -334,7 +339,7 @@ def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> 
             continue
         whole = isinstance(n_bins, int | np.integer) and not isinstance(n_bins, bool)
         if not whole or n_bins < 2:
-            raise ValueError(f"bins must be whole numbers of at least 2, got {n_bins!r}")
+            raise ParameterError("bins", "be whole numbers of at least 2", n_bins)
     return chosen
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     fit_rows,
@@ -109,13 +110,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         labels = read_labels(y, rows.shape[0])
         classes, places = distinct_labels(labels)
         if len(classes) < 2 and self.new_classes == "error":
-            raise ValueError(
-                f"y must have at least two classes, got one class, {classes.tolist()[0]!r}; give "
-                "new_classes='add' if the others come later"
+            raise ParameterError(
+                "y",
+                "have at least two classes",
+                got=f"one class, {classes.tolist()[0]!r}; give new_classes='add' if the "
+                "others come later",
             )
         rates = self._rates(places, classes, sample_weight)
         if not rates.any():
-            raise ValueError("sample_weight must have a number above zero, got zeros only")
+            raise ParameterError("sample_weight", "have a number above zero", got="zeros only")
         weights = self._new_weights(rows.shape[1], len(classes))
         held = self.validation_fraction if self.early_stopping else None
         teach, test = hold_back(rows.shape[0], held, self.random_state)
@@ -218,15 +221,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _open(self, n_features: int, labels: NDArray[Any], classes: ArrayLike | None) -> None:
         """Begin a model at the first batch."""
         if classes is None and self.new_classes == "error":
-            raise ValueError(
-                "classes must be given at the first call of partial_fit, or new_classes='add' "
-                "when the estimator is made"
+            raise ParameterError(
+                "classes",
+                "be given at the first call of partial_fit, or new_classes='add' when the "
+                "estimator is made",
             )
         self.classes_ = distinct_labels(labels if classes is None else np.asarray(classes))[0]
         if len(self.classes_) < 2 and self.new_classes == "error":
-            raise ValueError(
-                f"classes must have at least two classes, got {self.classes_.tolist()}"
-            )
+            raise ParameterError("classes", "have at least two classes", self.classes_.tolist())
         self._start(self._new_weights(n_features, len(self.classes_)))
         self._wrong, self._tested, self.n_seen_, self.n_updates_ = 0, 0, 0, 0
 
@@ -258,10 +260,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         if not strange.any():
             return places
         if self.new_classes == "error":
-            raise ValueError(
-                f"y must hold only the classes {self.classes_.tolist()}, got "
-                f"{labels[strange].tolist()[0]!r} too; give new_classes='add' to let classes come "
-                "later"
+            raise ParameterError(
+                "y",
+                f"hold only the classes {self.classes_.tolist()}",
+                got=f"{labels[strange].tolist()[0]!r} too; give new_classes='add' to let "
+                "classes come later",
             )
         self._join(labels)
         return place_labels(labels, self.classes_)[0]
@@ -271,9 +274,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self.new_classes == "add":
             self._join(classes)
         elif not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, "
-                f"got {classes.tolist()}"
+            raise ParameterError(
+                "classes",
+                f"be those of the first call, {self.classes_.tolist()}",
+                classes.tolist(),
             )
 
     def _join(self, labels: NDArray[Any]) -> None:
@@ -288,9 +292,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Refuse a model whose weights were made for other parameters."""
         for name, value in self._made_for.items():
             if getattr(self, name) is not value and getattr(self, name) != value:
-                raise ValueError(
-                    f"{name} must stay {value!r} in a fitted model, got {getattr(self, name)!r}: "
-                    "fit anew"
+                raise ParameterError(
+                    name,
+                    f"stay {value!r} in a fitted model",
+                    got=f"{getattr(self, name)!r}: fit anew",
                 )
 
     @property

@@ -19,6 +19,7 @@ computed for t > 0 with the root in the denominator, where nothing cancels.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from herder._errors import ParameterError
 from herder._validation import one_of, positive_number
 from herder.online.gaussian import GaussianClassifier
 from herder.online.inputs import RandomState
@@ -106,8 +107,8 @@ class ConfidenceWeighted(GaussianClassifier):
         self._algorithm = one_of(self.form, "form", FORMS)
         rule = super()._rule()
         if not 0.5 < positive_number(self.confidence, "confidence") < 1:
-            raise ValueError(
-                f"confidence must be a probability above 0.5 and below 1, got {self.confidence!r}"
+            raise ParameterError(
+                "confidence", "be a probability above 0.5 and below 1", self.confidence
             )
         return rule._replace(phi=float(ndtri(self.confidence)))
 

@@ -51,6 +51,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
 from herder.online import _dual_jit as _jit
@@ -150,7 +151,7 @@ class DualWeights:
         self.n_blocks = positive_int(n_blocks, "n_blocks")
         self.together = self.n_blocks > 1 if together is None else bool(together)
         if self.n_blocks > 1 and not self.together:
-            raise ValueError(f"n_blocks must be 1 for two classes, got {n_blocks!r}")
+            raise ParameterError("n_blocks", "be 1 for two classes", n_blocks)
         self.n_seen = 0
         self.n_projected = 0
         self._gaussian = SpanGaussian()
@@ -225,11 +226,12 @@ class DualWeights:
         """Move the blocks to ``places`` among ``n_blocks``; nothing is known of the others."""
         n_blocks = positive_int(n_blocks, "n_blocks")
         if not self.together:
-            raise ValueError("n_blocks must stay 1 in a model of two classes; make it together")
+            raise ParameterError("n_blocks", "stay 1 in a model of two classes; make it together")
         if len(places) != self.n_blocks or n_blocks < self.n_blocks:
-            raise ValueError(
-                f"n_blocks must be at least {self.n_blocks}, with a place for each block, got "
-                f"{n_blocks} and {len(places)} places"
+            raise ParameterError(
+                "n_blocks",
+                f"be at least {self.n_blocks}, with a place for each block",
+                got=f"{n_blocks} and {len(places)} places",
             )
         self._ends = np.asarray(places, np.intp)[self._ends[: self.n_supports]]
         self.n_blocks = n_blocks
@@ -258,7 +260,7 @@ class DualWeights:
             Rows to learn, in this order; default all.
         """
         if FORMS[rule.form] not in ("none", "full"):
-            raise ValueError(f"rule must have the form 'full', got {FORMS[rule.form]!r}")
+            raise ParameterError("rule", "have the form 'full'", FORMS[rule.form])
         self._check(X, labels, rates)
         if not X.shape[0]:
             return DualPass(0, 0, 0, 0)
@@ -328,11 +330,12 @@ class DualWeights:
                 f"{labels.shape} and {rates.shape}"
             )
         if not self.together and not (np.abs(labels) == 1).all():
-            raise ValueError(f"labels must be +1 or -1, got {np.unique(labels)[:5]}")
+            raise ParameterError("labels", "be +1 or -1", got=str(np.unique(labels)[:5]))
         if self.together and n and not 0 <= labels.min() <= labels.max() < self.n_blocks:
-            raise ValueError(
-                f"labels must be from 0 to {self.n_blocks - 1}, got {labels.min()} to "
-                f"{labels.max()}; grow the model first"
+            raise ParameterError(
+                "labels",
+                f"be from 0 to {self.n_blocks - 1}",
+                got=f"{labels.min()} to {labels.max()}; grow the model first",
             )
 
     def _tables(self, X: Rows) -> Iterator[tuple[slice, Rows, NDArray[np.float64]]]:
@@ -346,7 +349,7 @@ class DualWeights:
             rows = self._store.alike(X[span])
             table = self.kernel.gram(rows, self._store.rows)
             if not np.isfinite(table).all():
-                raise ValueError("X must give finite kernel values, got NaN or infinity")
+                raise ParameterError("X", "give finite kernel values", got="NaN or infinity")
             yield span, rows, table
 
     def _learn_block(

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder._errors import ParameterError
 from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import BREATH, Lesson, Passed, Rows, applied, summed
 
@@ -30,9 +31,10 @@ class FullWeights:
         size = n_features + bias
         groups, side = (1, n_blocks * size) if together else (n_blocks, size)
         if groups * side * side * 8 > LARGEST_MATRIX:
-            raise ValueError(
-                f"covariance must not be 'full' for {size} features and {n_blocks} blocks of "
-                f"weights: {groups * side * side * 8 / 2**30:.1f} GB; use 'project'"
+            raise ParameterError(
+                "covariance",
+                f"not be 'full' for {size} features and {n_blocks} blocks of weights: "
+                f"{groups * side * side * 8 / 2**30:.1f} GB; use 'project'",
             )
         self.bias, self.together = bias, together
         self.means_ = np.zeros((n_blocks, size))

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
 from herder.online.classifier import OnlineClassifier
 from herder.online.inputs import RandomState, RowsLike
@@ -92,16 +93,15 @@ class GaussianClassifier(OnlineClassifier):
     def _rule(self) -> Rule:
         form = one_of(self.covariance, "covariance", self._covariances)
         if positive_number(self.C, "C") > LARGEST_C:
-            raise ValueError(f"C must be at most {LARGEST_C:g}, got {self.C!r}")
+            raise ParameterError("C", f"be at most {LARGEST_C:g}", self.C)
         if self.kernel is not None and form != "full":
-            raise ValueError(
-                f"covariance must be 'full' for a kernel, got {form!r}: a diagonal has no kernel "
-                "form"
+            raise ParameterError(
+                "covariance",
+                "be 'full' for a kernel",
+                got=f"{form!r}: a diagonal has no kernel form",
             )
         if self.kernel is not None and self.multi_class != "max-margin":
-            raise ValueError(
-                f"multi_class must be 'max-margin' for a kernel, got {self.multi_class!r}"
-            )
+            raise ParameterError("multi_class", "be 'max-margin' for a kernel", self.multi_class)
         return Rule.named(self._algorithm, form, forget=share(self.forget, "forget"))
 
     def _new_weights(self, n_features: int, n_classes: int) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from herder._errors import ParameterError
 from herder._validation import share
 
 __all__ = ["RandomState", "RowsLike", "hold_back"]
@@ -26,8 +27,8 @@ def hold_back(
         return rows, rows[:0]
     n_test = int(share(fraction, "validation_fraction") * n_rows)
     if not 0 < n_test < n_rows:
-        raise ValueError(
-            f"validation_fraction must leave rows on both sides, got {fraction!r} of {n_rows} rows"
+        raise ParameterError(
+            "validation_fraction", "leave rows on both sides", got=f"{fraction!r} of {n_rows} rows"
         )
     mixed = np.random.default_rng(random_state).permutation(n_rows)
     return np.sort(mixed[n_test:]), np.sort(mixed[:n_test])

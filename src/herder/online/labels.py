@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_classes, column_of_labels, one_of, row_weights
 
 __all__ = ["class_factors", "distinct_labels", "join_labels", "place_labels", "read_labels"]
@@ -22,11 +23,13 @@ def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
     if labels.dtype == object:
         for row, label in enumerate(labels.tolist()):
             if label is None or label != label:
-                raise ValueError(f"y must have a label in every row, got {label!r} in row {row}")
+                raise ParameterError(
+                    "y", "have a label in every row", got=f"{label!r} in row {row}"
+                )
         kinds = {type(label) for label in labels.tolist()}
         if str in kinds and len(kinds) > 1:
             names = " and ".join(sorted(kind.__name__ for kind in kinds))
-            raise ValueError(f"y must have labels of one kind, got {names}")
+            raise ParameterError("y", "have labels of one kind", got=names)
     return labels
 
 
@@ -41,8 +44,8 @@ def place_labels(
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Give the place of each label among ``known``, and which ones are not there."""
     if _is_text(labels) != _is_text(known):
-        raise ValueError(
-            f"y must have labels of the kind of {known.tolist()[0]!r}, got {labels.tolist()[0]!r}"
+        raise ParameterError(
+            "y", f"have labels of the kind of {known.tolist()[0]!r}", labels.tolist()[0]
         )
     if len(known) == 2:
         second = labels == known[1]
@@ -66,21 +69,21 @@ def class_factors(
     if isinstance(class_weight, str):
         one_of(class_weight, "class_weight", ("balanced",))
         if not whole:
-            raise ValueError(
-                "class_weight must be numbers for partial_fit, which does not see all rows; "
-                "got 'balanced'"
+            raise ParameterError(
+                "class_weight",
+                "be numbers for partial_fit, which does not see all rows; got 'balanced'",
             )
         counts = np.bincount(places, minlength=len(classes))
         return (len(places) / (len(classes) * np.maximum(counts, 1)))[places]
     if not isinstance(class_weight, Mapping):
-        raise TypeError(
-            f"class_weight must be 'balanced' or a dict of factors by class, got {class_weight!r}"
+        raise ParameterTypeError(
+            "class_weight", "be 'balanced' or a dict of factors by class", class_weight
         )
     given = dict(class_weight)
     factors = [given.pop(label, 1.0) for label in classes.tolist()]
     if given and whole:
-        raise ValueError(
-            f"class_weight must name classes among {classes.tolist()}, got {next(iter(given))!r}"
+        raise ParameterError(
+            "class_weight", f"name classes among {classes.tolist()}", next(iter(given))
         )
     return row_weights(factors, len(classes), "class_weight")[places]
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 
 __all__ = ["KERNELS", "KernelLike", "Mercer", "RowStore", "Rows"]
@@ -65,11 +66,9 @@ class Mercer:
         if not callable(self.kernel):
             one_of(self.kernel, "kernel", KERNELS)
         if self.gamma not in (None, "scale") and not _is_number(self.gamma, above=0.0):
-            raise ValueError(
-                f"gamma must be a positive number, 'scale' or None, got {self.gamma!r}"
-            )
+            raise ParameterError("gamma", "be a positive number, 'scale' or None", self.gamma)
         if self.coef0 != 0 and not _is_number(self.coef0, above=0.0):
-            raise ValueError(f"coef0 must be a number of at least 0, got {self.coef0!r}")
+            raise ParameterError("coef0", "be a number of at least 0", self.coef0)
         positive_int(self.degree, "degree")
 
     def fixed(self, X: Rows) -> Self:
@@ -112,7 +111,7 @@ class Mercer:
                     options |= {"degree": self.degree, "coef0": self.coef0}
                 values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **options))
             if values.shape != shape:
-                raise ValueError(f"kernel must return shape {shape}, got {values.shape}")
+                raise ParameterError("kernel", f"return shape {shape}", values.shape)
             return values.astype(np.float64) + self.shift
 
     def diagonal(self, A: Rows) -> NDArray[np.float64]:
@@ -171,9 +170,8 @@ class RowStore:
     def alike(self, X: Rows) -> Rows:
         """Bring rows to the form of those that are kept."""
         if X.shape[1] != self._stacked.shape[1]:
-            raise ValueError(
-                f"X must have {self._stacked.shape[1]} columns, as the first rows had, got "
-                f"{X.shape[1]}"
+            raise ParameterError(
+                "X", f"have {self._stacked.shape[1]} columns, as the first rows had", X.shape[1]
             )
         if hasattr(self._stacked, "indptr"):
             return sparse.csr_array(X, dtype=np.float64)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._deprecated import renamed_names
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted
 from herder.online.full import FullWeights
 from herder.online.gaussian import GaussianClassifier
@@ -56,7 +57,7 @@ def merge_classifiers(models: Iterable[G]) -> G:
     """
     parts = list(models)
     if not parts:
-        raise ValueError("models must hold at least one fitted model, got none")
+        raise ParameterError("models", "hold at least one fitted model", got="none")
     for part in parts:
         _check(part, parts[0])
     merged = copy.deepcopy(parts[0])
@@ -75,16 +76,18 @@ def merge_classifiers(models: Iterable[G]) -> G:
 
 def _check(part: GaussianClassifier, first: GaussianClassifier) -> None:
     if not isinstance(part, GaussianClassifier):
-        raise TypeError(
-            f"models must be Gaussian classifiers (NHERD, AROW, ConfidenceWeighted, "
-            f"SecondOrderPerceptron), which know how sure they are, got {type(part).__name__}"
+        raise ParameterTypeError(
+            "models",
+            "be Gaussian classifiers (NHERD, AROW, ConfidenceWeighted, "
+            "SecondOrderPerceptron), which know how sure they are",
+            got=type(part).__name__,
         )
     check_fitted(part, "classes_")
     if not isinstance(part._weights, DiagonalWeights | FullWeights):
-        raise ValueError("models must not have a kernel: their feature spaces differ")
+        raise ParameterError("models", "not have a kernel: their feature spaces differ")
     names: list[Any] = [getattr(model, "feature_names_in_", None) for model in (first, part)]
     if all(name is not None for name in names) and not np.array_equal(*names):
-        raise ValueError("models must have the same names of features in the same order")
+        raise ParameterError("models", "have the same names of features in the same order")
     facts = (
         ("kind", type(first).__name__, type(part).__name__),
         ("classes", first.classes_.tolist(), part.classes_.tolist()),
@@ -96,7 +99,7 @@ def _check(part: GaussianClassifier, first: GaussianClassifier) -> None:
     )
     for name, wanted, given in facts:
         if wanted != given:
-            raise ValueError(f"models must be of one {name}, got {wanted} and {given}")
+            raise ParameterError("models", f"be of one {name}", got=f"{wanted} and {given}")
 
 
 def _merge_diagonal(into: DiagonalWeights, parts: list[DiagonalWeights]) -> None:
@@ -116,9 +119,11 @@ def _merge_full(into: FullWeights, parts: list[FullWeights]) -> None:
         try:
             precisions = [np.linalg.inv(matrices[g]) for matrices in given]
         except np.linalg.LinAlgError:
-            raise ValueError(
-                "models must have covariances that can be inverted, got one that is too narrow in "
-                "some direction: give a smaller C, or covariance='project'"
+            raise ParameterError(
+                "models",
+                "have covariances that can be inverted",
+                got="one that is too narrow in some direction: give a smaller C, or "
+                "covariance='project'",
             ) from None
         total: NDArray[Any] = sum(precisions) - (len(parts) - 1) * np.eye(side)
         pull = np.zeros(side)

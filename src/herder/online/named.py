@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.online import _named_jit, _passes_jit
 from herder.online.classifier import OnlineClassifier
 from herder.online.full import FullWeights
@@ -82,7 +83,7 @@ class NamedModel:
     def learn(self, x: Row, y: Hashable, w: float) -> None:
         """Learn a row."""
         if not 0.0 <= w < math.inf:
-            raise ValueError(f"w must be a finite number of 0 or more, got {w!r}")
+            raise ParameterError("w", "be a finite number of 0 or more", w)
         place = self.places.get(y)
         if place is None:
             check_finite(self.values_of(x), list(x))
@@ -277,14 +278,16 @@ class NamedModel:
         """Give a place to a new label, or say why not."""
         label = y.item() if isinstance(y, np.generic) else y
         if label is None or label != label:
-            raise ValueError(f"y must be a label, got {label!r}")
+            raise ParameterError("y", "be a label", label)
         if self.weights is None:
             self.open((False, True) if isinstance(label, bool) else (label,))
         elif self.few or (self.classes is not None and self.estimator.new_classes == "error"):
             known = ", ".join(repr(other) for other in self.labels)
-            raise ValueError(
-                f"y must be one of {known}, got {label!r}: name all classes at the start, or give "
-                "the estimator new_classes='add'"
+            raise ParameterError(
+                "y",
+                f"be one of {known}",
+                got=f"{label!r}: name all classes at the start, or give the estimator "
+                "new_classes='add'",
             )
         else:
             n_labels = len(self.labels)
@@ -297,7 +300,7 @@ class NamedModel:
         estimator, rule = self.estimator, self.rule
         fixed = self.classes is not None and estimator.new_classes == "error"
         if fixed and len(labels) < 2:
-            raise ValueError(f"classes must be at least two labels, got {list(labels)!r}")
+            raise ParameterError("classes", "be at least two labels", list(labels))
         self.name_labels(list(labels))
         # Without a list of classes two labels at once are False and True.
         self.few = len(labels) == 2 and (fixed or self.classes is None)
@@ -316,7 +319,7 @@ class NamedModel:
         """Set the list of classes, and the rate of a row of each."""
         places = {label: place for place, label in enumerate(labels)}
         if len(places) < len(labels):
-            raise ValueError(f"classes must be distinct labels, got {labels!r}")
+            raise ParameterError("classes", "be distinct labels", labels)
         named = np.empty(len(labels), object)
         named[:] = labels
         rates = self.estimator._rates(np.arange(len(labels)), named, None, whole=False)
@@ -345,12 +348,14 @@ def bad_value(x: Row) -> Exception:
             struct.pack("d", value)
         except (struct.error, OverflowError, TypeError):
             if isinstance(value, int):
-                return ValueError(
-                    f"x must hold numbers within floats, got {len(str(value))} digits for {name!r}"
+                return ParameterError(
+                    "x", "hold numbers within floats", got=f"{len(str(value))} digits for {name!r}"
                 )
-            return TypeError(
-                f"x must hold numbers, got {value!r} for {name!r}: encode it first, for instance "
-                "by river.preprocessing.OneHotEncoder"
+            return ParameterTypeError(
+                "x",
+                "hold numbers",
+                got=f"{value!r} for {name!r}: encode it first, for instance by "
+                "river.preprocessing.OneHotEncoder",
             )
     raise AssertionError("every value is a number")
 
@@ -360,6 +365,6 @@ def check_finite(values: Floats, names: list[Hashable]) -> None:
     finite = np.isfinite(values)
     if not finite.all():
         row, place = np.argwhere(~finite)[0]
-        raise ValueError(
-            f"x must hold finite numbers, got {values[row, place]} for {names[place]!r}"
+        raise ParameterError(
+            "x", "hold finite numbers", got=f"{values[row, place]} for {names[place]!r}"
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.online.classifier import OnlineClassifier
 from herder.online.gaussian import NHERD, GaussianClassifier
 from herder.online.voted import VotedPerceptron
@@ -180,12 +181,14 @@ def _numbers(X: "pd.DataFrame") -> NDArray[np.float64]:
     from herder.online.named import check_finite
 
     if not X.columns.is_unique:
-        raise ValueError(f"X must have columns of different names, got {list(X.columns)!r}")
+        raise ParameterError("X", "have columns of different names", list(X.columns))
     for name, kind in zip(X.columns, X.dtypes, strict=True):
         if kind.kind not in "biuf":
-            raise TypeError(
-                f"X must hold numbers, got type {kind} for {name!r}: encode it first, for "
-                "instance by river.preprocessing.OneHotEncoder"
+            raise ParameterTypeError(
+                "X",
+                "hold numbers",
+                got=f"type {kind} for {name!r}: encode it first, for instance by "
+                "river.preprocessing.OneHotEncoder",
             )
     values = X.to_numpy(dtype=np.float64)
     check_finite(values, list(X.columns))
@@ -196,15 +199,19 @@ def _check_estimator(estimator: object) -> None:
     """Refuse what has no weights by name."""
     if not isinstance(estimator, OnlineClassifier):
         what = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
-        raise TypeError(f"estimator must be an online learner of herder, as NHERD(), got {what}")
+        raise ParameterTypeError(
+            "estimator", "be an online learner of herder, as NHERD()", got=what
+        )
     if isinstance(estimator, VotedPerceptron) or getattr(estimator, "kernel", None) is not None:
-        raise ValueError(
-            f"estimator must be linear, got {estimator!r}: there are no weights by name; a vote "
-            "is near to Perceptron(average=True)"
+        raise ParameterError(
+            "estimator",
+            "be linear",
+            got=f"{estimator!r}: there are no weights by name; a vote is near to "
+            "Perceptron(average=True)",
         )
     if hasattr(estimator, "classes_"):
-        raise ValueError(
-            "estimator must not be fitted, got a fitted one: its features have no names here"
+        raise ParameterError(
+            "estimator", "not be fitted", got="a fitted one: its features have no names here"
         )
 
 

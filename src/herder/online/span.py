@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.online import _dual_jit as _jit
 
 __all__ = ["Sight", "SpanGaussian", "with_room"]
@@ -94,9 +95,11 @@ class SpanGaussian:
         length, within = _jit.look(self._factor, self._cover, self.keep, values, place, image)
         residual = prior - length
         if residual < -NOT_MERCER * prior or prior < 0.0:
-            raise ValueError(
-                "kernel must be a Mercer kernel, got a Gram matrix that is not positive "
-                f"semi-definite: {prior:.6g} on its diagonal, {length:.6g} from the other rows"
+            raise ParameterError(
+                "kernel",
+                "be a Mercer kernel",
+                got=f"a Gram matrix that is not positive semi-definite: {prior:.6g} on its "
+                f"diagonal, {length:.6g} from the other rows",
             )
         if residual <= (NOISE * self.precision) ** (2 / 3) * prior:
             residual = 0.0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.plots._style import GREY, SERIES, line_style, new_figure
 from herder.samplers.scan_check import ScanReport
 
@@ -33,14 +34,14 @@ def plot_convergence(
         What the error is.
     """
     if not errors:
-        raise ValueError("errors must hold at least one, got none")
+        raise ParameterError("errors", "hold at least one", got="none")
     figure, ax = new_figure(width=6.8, height=3.8)
     spans: list[tuple[float, float, float]] = []
     for place, (label, (sweeps, values)) in enumerate(errors.items()):
         t, error = np.asarray(sweeps, dtype=float), np.asarray(values, dtype=float)
         if t.shape != error.shape or t.ndim != 1:
-            raise ValueError(
-                f"errors must have one error for each T, got {label!r}: {t.shape}, {error.shape}"
+            raise ParameterError(
+                "errors", "have one error for each T", got=f"{label!r}: {t.shape}, {error.shape}"
             )
         held = error > 0  # zero has no place on a logarithmic axis
         ax.plot(
@@ -80,7 +81,7 @@ def plot_scan_report(report: ScanReport) -> "Figure":
         Of `herder.check_scan_orders`.
     """
     if not isinstance(report, ScanReport):
-        raise TypeError(f"report must be a ScanReport, got {type(report).__name__}")
+        raise ParameterTypeError("report", "be a ScanReport", got=type(report).__name__)
     tried = report.orders[::-1]  # the best on top
     height = np.arange(len(tried))
     first = np.array([one.error for one in tried])

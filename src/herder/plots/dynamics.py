@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder.core.dynamics import Step
 from herder.core.enumerated import EnumeratedSystem
 from herder.plots._style import GREY, INK, SERIES, STATES, new_figure
@@ -50,14 +51,14 @@ def plot_tipi(
         Names of the states; their numbers by default.
     """
     if system.target.shape != (2,):
-        raise ValueError(f"system must have 2 features, got {system.target.shape[0]}")
+        raise ParameterError("system", "have 2 features", system.target.shape[0])
     unit = float(system.units.total)
     first = np.zeros(2) if start is None else _numbers(np.asarray(start))
     path = np.array([first, *(_numbers(step.weights) for step in steps)]) / unit
     features, target = _numbers(system.features) / unit, _numbers(system.target) / unit
     names = [str(i) for i in range(len(features))] if labels is None else list(labels)
     if len(names) != len(features):
-        raise ValueError(f"labels must name {len(features)} states, got {len(names)}")
+        raise ParameterError("labels", f"name {len(features)} states", len(names))
 
     reach = 1.15 * float(np.abs(path).max(initial=0.5))
     axis = np.linspace(-reach, reach, GRID)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted, positive_int
 from herder.models.exact import Exact
 from herder.models.pairwise import PairwiseModel
@@ -133,11 +134,11 @@ def plot_state(
     height, width = _shape_of(shape)
     states = np.atleast_2d(np.asarray(x))
     if states.ndim != 2 or states.shape[1] != height * width or not len(states):
-        raise ValueError(
-            f"x must have {height * width} sites in each row, got shape {np.shape(x)}"
+        raise ParameterError(
+            "x", f"have {height * width} sites in each row", got=f"shape {np.shape(x)}"
         )
     if titles is not None and len(titles) != len(states):
-        raise ValueError(f"titles must name {len(states)} states, got {len(titles)}")
+        raise ParameterError("titles", f"name {len(states)} states", len(titles))
     values = _alphabet(shape, states)
     palette = _palette(len(values), colours)
     tall = min(max(height / width, 0.3), 3.0)
@@ -172,7 +173,7 @@ def plot_energies(
     """
     found = {label: _energies(values, label) for label, values in energies.items()}
     if not found:
-        raise ValueError("energies must hold at least one, got none")
+        raise ParameterError("energies", "hold at least one", got="none")
     edges = _bin_edges(np.concatenate(list(found.values())))
     figure, axes = new_figure(1 + trace, width=4.6)
     left, right = axes if trace else (axes, None)
@@ -223,15 +224,16 @@ def plot_sampling(
     sites = np.arange(len(reached))
     grid = None if shape is None else _shape_of(tuple(shape))
     if grid is not None and grid[0] * grid[1] != len(sites):
-        raise ValueError(f"shape must have {len(sites)} cells, one a site, got {shape!r}")
+        raise ParameterError("shape", f"have {len(sites)} cells, one a site", shape)
     if exact is None:
         places = np.broadcast_to(sites[:, None], reached.shape)
     else:
         places = _by_site(exact.marginals)
         if places.shape != reached.shape:
-            raise ValueError(
-                f"exact must have marginals of shape {np.shape(sampling.marginals)}, got "
-                f"{np.shape(exact.marginals)}"
+            raise ParameterError(
+                "exact",
+                f"have marginals of shape {np.shape(sampling.marginals)}",
+                np.shape(exact.marginals),
             )
     figure, (left, right) = new_figure(2, width=4.6, height=3.7)
     r_hat = np.asarray(sampling.r_hat, dtype=np.float64)
@@ -277,9 +279,8 @@ def _field_of(model: Any, name: str) -> PairwiseModel | PottsModel:
         check_fitted(model, "model_")
         found: Any = model
         return _field_of(found.model_, name)
-    raise TypeError(
-        f"{name} must be a PairwiseModel, a PottsModel or a BoltzmannMachine, got "
-        f"{type(model).__name__}"
+    raise ParameterTypeError(
+        name, "be a PairwiseModel, a PottsModel or a BoltzmannMachine", got=type(model).__name__
     )
 
 
@@ -287,7 +288,7 @@ def _check_alike(model: PairwiseModel | PottsModel, truth: PairwiseModel | Potts
     ours = (type(model).__name__, model.n_sites, model.states)
     theirs = (type(truth).__name__, truth.n_sites, truth.states)
     if ours != theirs:
-        raise ValueError(f"truth must have the sites and states of model, {ours}, got {theirs}")
+        raise ParameterError("truth", f"have the sites and states of model, {ours}", theirs)
 
 
 def _diverging() -> Any:
@@ -303,7 +304,7 @@ def _palette(n_values: int, colours: Sequence[str] | None) -> dict[str, Any]:
     if colours is None:
         colours = BINARY if n_values <= 2 else [STATES[k % len(STATES)] for k in range(n_values)]
     elif len(colours) != n_values:
-        raise ValueError(f"colours must be {n_values}, one for each value, got {len(colours)}")
+        raise ParameterError("colours", f"be {n_values}, one for each value", len(colours))
     return {"cmap": ListedColormap(list(colours)), "vmin": -0.5, "vmax": len(colours) - 0.5}
 
 
@@ -311,13 +312,13 @@ def _shape_of(shape: Any) -> tuple[int, int]:
     if isinstance(shape, PairwiseModel | PottsModel):
         side = isqrt(shape.n_sites)
         if side**2 != shape.n_sites:
-            raise ValueError(
-                f"shape must be rows and columns: the model's {shape.n_sites} sites make no square"
+            raise ParameterError(
+                "shape", f"be rows and columns: the model's {shape.n_sites} sites make no square"
             )
         return side, side
     sizes = [positive_int(size, "shape") for size in np.atleast_1d(shape).tolist()]
     if len(sizes) > 2:
-        raise ValueError(f"shape must be rows and columns, got {shape!r}")
+        raise ParameterError("shape", "be rows and columns", shape)
     return (1, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
 
 
@@ -326,7 +327,9 @@ def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
     if isinstance(shape, PairwiseModel | PottsModel):
         wanted = np.array(shape.states)
         if not np.isin(states, wanted).all():
-            raise ValueError(f"x must hold the states {shape.states}, got {np.unique(states)}")
+            raise ParameterError(
+                "x", f"hold the states {shape.states}", got=str(np.unique(states))
+            )
         return wanted
     for binary in ((0, 1), (-1, 1)):
         if np.isin(states, binary).all():
@@ -355,7 +358,9 @@ def _bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _energies(values: ArrayLike, label: str) -> NDArray[np.float64]:
     found = np.asarray(values, dtype=float)
     if found.ndim != 1 or not found.size or not np.isfinite(found).all():
-        raise ValueError(f"energies must be finite numbers in a row, got {label!r}: {values!r}")
+        raise ParameterError(
+            "energies", "be finite numbers in a row", got=f"{label!r}: {values!r}"
+        )
     return found
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder.fields.live import Trace
 from herder.models.moments import Moments
 from herder.plots._style import GREY, INK, SERIES, new_figure
@@ -42,7 +43,7 @@ def plot_agreement(target: Moments, reached: Moments) -> "Figure":
         On the left the shares with the diagonal, on the right their differences.
     """
     if target.variables != reached.variables or target.cliques != reached.cliques:
-        raise ValueError("reached must have the columns and the cliques of target")
+        raise ParameterError("reached", "have the columns and the cliques of target")
     wanted, got = target.probabilities(), reached.probabilities()
     sizes = np.repeat([len(clique) for clique in target.cliques], np.diff(target.layout.offsets))
     figure, (left, right) = new_figure(2, width=4.4, height=3.7)
@@ -84,14 +85,14 @@ def plot_count_distribution(
         Label of the one to draw as bars, the first by default; the others are dots.
     """
     if not distributions:
-        raise ValueError("distributions must hold at least one, got none")
+        raise ParameterError("distributions", "hold at least one", got="none")
     shares = {label: np.asarray(values, dtype=float) for label, values in distributions.items()}
     lengths = {len(values) for values in shares.values()}
     if len(lengths) > 1:
-        raise ValueError(f"distributions must have one length, got lengths {sorted(lengths)}")
+        raise ParameterError("distributions", "have one length", got=f"lengths {sorted(lengths)}")
     base = next(iter(shares)) if bars is None else bars
     if base not in shares:
-        raise ValueError(f"bars must be one of {list(shares)}, got {bars!r}")
+        raise ParameterError("bars", f"be one of {list(shares)}", bars)
     k = np.arange(lengths.pop())
     figure, ax = new_figure(width=6.4)
     colour = "#cbd2d9" if len(shares) > 1 else SERIES[0]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import check_fitted, positive_int, positive_number
 from herder.online.classifier import OnlineClassifier
 from herder.online.confidence import ConfidenceWeighted
@@ -71,9 +72,9 @@ def plot_update(
     """
     x = np.asarray(row, dtype=np.float64)
     if x.shape != (2,) or not x.any() or not np.isfinite(x).all():
-        raise ValueError(f"row must be two numbers, not both zero, got {row!r}")
+        raise ParameterError("row", "be two numbers, not both zero", row)
     if label not in (-1, 1):
-        raise ValueError(f"label must be -1 or 1, got {label!r}")
+        raise ParameterError("label", "be -1 or 1", label)
     rate = positive_number(C, "C")
     compared = _figure_two(rate) if learners is None else learners
     moved = {name: _taught(model, x, label) for name, model in compared.items()}
@@ -117,15 +118,19 @@ def plot_progressive(
         Share of wrong labels, drawn as a line: without luck no learner is below it.
     """
     if not histories:
-        raise ValueError("histories must hold at least one, got none")
+        raise ParameterError("histories", "hold at least one", got="none")
     figure, ax = new_figure(width=6.0)
     for place, (name, pairs) in enumerate(histories.items()):
         path = np.asarray(pairs, dtype=np.float64)
         if path.ndim != 2 or path.shape[1:] != (2,) or not len(path):
-            raise ValueError(f"histories must hold pairs of rows and error, got {name!r}: {pairs}")
+            raise ParameterError(
+                "histories", "hold pairs of rows and error", got=f"{name!r}: {pairs}"
+            )
         seen, error = path.T
         if (np.diff(seen, prepend=0.0) <= 0).any():
-            raise ValueError(f"histories must have growing numbers of rows, got {name!r}: {seen}")
+            raise ParameterError(
+                "histories", "have growing numbers of rows", got=f"{name!r}: {seen}"
+            )
         if recent:
             error = np.diff(seen * error, prepend=0.0) / np.diff(seen, prepend=0.0)
         style = {"color": SERIES[place % len(SERIES)], "linestyle": _dashes(place)}
@@ -161,19 +166,20 @@ def plot_calibration(
         the diagonal a probability is what it says. Below, how many rows have which probability.
     """
     if not probabilities:
-        raise ValueError("probabilities must hold at least one, got none")
+        raise ParameterError("probabilities", "hold at least one", got="none")
     happened = np.asarray(outcomes, dtype=np.bool_)
     if not positive_int(n_bins, "n_bins") <= len(happened):
-        raise ValueError(f"n_bins must be at most {len(happened)}, got {n_bins}")
+        raise ParameterError("n_bins", f"be at most {len(happened)}", n_bins)
     edges = np.linspace(0.0, 1.0, N_STAIRS + 1)
     figure, (top, low) = new_figure(width=5.0, height=5.2, n_rows=2)
     top.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1)
     for place, (name, values) in enumerate(probabilities.items()):
         given = np.asarray(values, dtype=np.float64)
         if given.shape != happened.shape or ((given < 0) | (given > 1)).any():
-            raise ValueError(
-                f"probabilities must be {len(happened)} numbers from 0 to 1, got {name!r} of "
-                f"shape {given.shape}"
+            raise ParameterError(
+                "probabilities",
+                f"be {len(happened)} numbers from 0 to 1",
+                got=f"{name!r} of shape {given.shape}",
             )
         groups = np.array_split(np.argsort(given, kind="stable"), n_bins)
         said = [given[group].mean() for group in groups]
@@ -219,7 +225,7 @@ def plot_weights(
     known = getattr(model, "feature_names_in_", [str(j) for j in range(means.shape[1])])
     all_names = [str(name) for name in (known if names is None else names)]
     if len(all_names) != means.shape[1]:
-        raise ValueError(f"names must be {means.shape[1]}, got {len(all_names)}")
+        raise ParameterError("names", f"be {means.shape[1]}", len(all_names))
     top = np.argsort(-np.abs(means[block]), kind="stable")[:n_features]
     deviations = _deviations(model)
     bars = None if deviations is None else deviations[block][top]
@@ -254,7 +260,7 @@ def _taught(
     from sklearn.base import clone
 
     if not isinstance(model, GaussianClassifier) or model.fit_intercept:
-        raise ValueError(f"learners must have a covariance and fit_intercept=False, got {model!r}")
+        raise ParameterError("learners", "have a covariance and fit_intercept=False", model)
     after: Any = clone(model)
     after.partial_fit(x[None], [label], classes=[-1, 1])
     spread = after.covariance_
@@ -317,10 +323,10 @@ def _block_of(model: OnlineClassifier, label: Any) -> tuple[int, Any]:
     classes = model.classes_.tolist()
     if len(model.coef_) == 1:
         if label is not None and label != classes[1]:
-            raise ValueError(f"label must be {classes[1]!r} or None, got {label!r}")
+            raise ParameterError("label", f"be {classes[1]!r} or None", label)
         return 0, classes[1]
     if label not in classes:
-        raise ValueError(f"label must be one of {classes}, got {label!r}")
+        raise ParameterError("label", f"be one of {classes}", label)
     return classes.index(label), label
 
 

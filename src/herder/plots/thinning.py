@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder.plots._style import GREY, INK, SERIES, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def plot_marginals(
     d = values.shape[1]
     shown = list(range(min(d, MAX_COLUMNS))) if columns is None else list(columns)
     if not shown or not all(0 <= j < d for j in shown):
-        raise ValueError(f"columns must be some of 0 to {d - 1}, got {shown}")
+        raise ParameterError("columns", f"be some of 0 to {d - 1}", shown)
     all_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
     share = _shares(weights, len(chosen))
     width = min(len(shown), 3)
@@ -217,7 +218,7 @@ def plot_density(
     drawn = np.empty((0, 2)) if others is None else np.asarray(others, dtype=np.float64)
     for name, given in (("points", herded), ("others", drawn)):
         if given.ndim != 2 or given.shape[1] != 2:
-            raise ValueError(f"{name} must be of shape (n, 2), got {given.shape}")
+            raise ParameterError(name, "be of shape (n, 2)", given.shape)
     everything = np.concatenate([herded, drawn])
     low, high = everything.min(axis=0), everything.max(axis=0)
     margin = 0.15 * np.maximum(high - low, 1e-9)

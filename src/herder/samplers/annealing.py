@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress, Span, run_lanes
 from herder.models.factors import factors_of
@@ -162,7 +163,7 @@ def log_partition(
     n_chains = positive_int(n_chains, "n_chains")
     n_temperatures = positive_int(n_temperatures, "n_temperatures")
     if n_chains < 2:
-        raise ValueError(f"n_chains must be at least 2, or there is no error, got {n_chains}")
+        raise ParameterError("n_chains", "be at least 2, or there is no error", n_chains)
     if method != "ais":
         try:
             exact = model.exact()

@@ -18,6 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
 from herder.samplers.condition import Condition
@@ -81,9 +82,10 @@ def cluster_factory(
     model = condition.field
     if not isinstance(model, PairwiseModel) and (model.edge_weights < 0).any():
         worst = model.edge_weights.min()
-        raise ValueError(
-            f"couplings must not be negative for swendsen_wang with a Potts model, got {worst:g}: "
-            "use gibbs"
+        raise ParameterError(
+            "couplings",
+            "not be negative for swendsen_wang with a Potts model",
+            got=f"{worst:g}: use gibbs",
         )
     seeds = chain_seeds(random_state, n_chains)
     bonds = _Bonded(model)

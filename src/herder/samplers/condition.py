@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder.models.pairwise import PairwiseModel
 from herder.samplers.orders import Field, check_model, scan_order
 
@@ -71,6 +72,6 @@ def check_start(
         given[..., condition.held] = 1  # a state of every model, and of every type of number
     codes = condition.model.codes(given, "start")
     if np.ndim(start) == 2 and len(codes) != n_chains:
-        raise ValueError(f"start must have a row for each of {n_chains} chains, got {len(codes)}")
+        raise ParameterError("start", f"have a row for each of {n_chains} chains", len(codes))
     rows = condition.restrict(codes)
     return [rows[k % len(rows)].copy() for k in range(n_chains)]

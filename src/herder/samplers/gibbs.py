@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from herder._errors import ParameterError
 from herder._validation import generator
 from herder.models.graph import finite_array
 from herder.models.pairwise import PairwiseModel
@@ -147,9 +148,11 @@ def random_codes(
 def _check_heats(temperatures: ArrayLike | None) -> NDArray[np.float64]:
     heats = np.ones(1) if temperatures is None else finite_array(temperatures, "temperatures")
     if heats.ndim != 1 or not len(heats) or heats[0] != 1.0:
-        raise ValueError(f"temperatures must be numbers that begin with 1.0, got {temperatures}")
+        raise ParameterError(
+            "temperatures", "be numbers that begin with 1.0", got=str(temperatures)
+        )
     if (np.diff(heats) <= 0).any():
-        raise ValueError(f"temperatures must rise, got {temperatures}")
+        raise ParameterError("temperatures", "rise", got=str(temperatures))
     return heats
 
 

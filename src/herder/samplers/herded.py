@@ -30,6 +30,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
@@ -272,9 +273,11 @@ class ContextHerd:
             )
             met = int(self.contexts.met[0])
             if met > self.limit:
-                raise ValueError(
-                    f"max_contexts must be larger, got {self.limit}: {met} neighbourhoods came "
-                    "up. Herding gains nothing where they do not come back; gibbs needs no memory"
+                raise ParameterError(
+                    "max_contexts",
+                    "be larger",
+                    got=f"{self.limit}: {met} neighbourhoods came up. Herding gains nothing "
+                    "where they do not come back; gibbs needs no memory",
                 )
             if done < len(out):
                 self._grow(self.contexts)

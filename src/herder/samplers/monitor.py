@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.samplers import _monitor_jit as _jit
 
 __all__ = [
@@ -120,12 +121,12 @@ class Monitor:
     def _add_values(self, name: str, values: Any, n_rows: int) -> None:
         given = np.asarray(values)
         if given.dtype.kind not in "biuf":
-            raise TypeError(f"functions must give numbers, {name!r} gave {given.dtype}")
+            raise ParameterTypeError("functions", f"give numbers, {name!r} gave {given.dtype}")
         found = given.astype(np.float64)
         if found.shape[:1] != (n_rows,):
-            raise ValueError(
-                f"functions must give one value for each of {n_rows} states, {name!r} gave shape "
-                f"{found.shape}"
+            raise ParameterError(
+                "functions",
+                f"give one value for each of {n_rows} states, {name!r} gave shape {found.shape}",
             )
         total = found.sum(axis=0)
         self.sums[name] = self.sums[name] + total if name in self.sums else total
@@ -150,13 +151,13 @@ class Monitor:
         edges = np.empty((0, 2), np.intp) if self.edges is None else self.edges
         if not np.array_equal(arrays["edges"], edges):
             known = len(arrays["edges"])
-            raise ValueError(
-                f"resume must come from a run with the same pairs, got {known} others"
+            raise ParameterError(
+                "resume", "come from a run with the same pairs", got=f"{known} others"
             )
         known = {name.removeprefix("sum.") for name in arrays if name.startswith("sum.")}
         if known != set(self.functions):
-            raise ValueError(
-                f"resume must come from a run with the same functions, got {sorted(known)}"
+            raise ParameterError(
+                "resume", "come from a run with the same functions", sorted(known)
             )
         self.n_sweeps, self.length = (int(number) for number in arrays["counts"])
         self.batches = arrays["batches"].copy()

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
 from herder.models.factors import Field
 from herder.models.graph import Adjacency
 from herder.models.pairwise import PairwiseModel
@@ -19,7 +20,7 @@ def check_model(model: object) -> None:
     """Raise a TypeError unless ``model`` can be sampled."""
     if not isinstance(model, PairwiseModel | PottsModel):
         kind = type(model).__name__
-        raise TypeError(f"model must be a PairwiseModel or a PottsModel, got {kind}")
+        raise ParameterTypeError("model", "be a PairwiseModel or a PottsModel", got=kind)
 
 
 def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> NDArray[np.intp]:
@@ -50,16 +51,18 @@ def _whole_order(model: Field, order: str | ArrayLike, held: NDArray[np.intp]) -
         if order == "checkerboard":
             return np.argsort(colour_sites(model.adjacency), kind="stable")
         options = ", ".join(repr(name) for name in ORDERS)
-        raise ValueError(f"order must be {options} or an array of sites, got {order!r}")
+        raise ParameterError("order", f"be {options} or an array of sites", order)
     found: Any = np.asarray(order)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise TypeError(f"order must be a row of site numbers, got {found.dtype} {found.shape}")
+        raise ParameterTypeError(
+            "order", "be a row of site numbers", got=f"{found.dtype} {found.shape}"
+        )
     if len(found) and not (found.min() >= 0 and found.max() < model.n_sites):
         wrong = found[(found < 0) | (found >= model.n_sites)][0]
-        raise ValueError(f"order must have sites from 0 to {model.n_sites - 1}, got {wrong}")
+        raise ParameterError("order", f"have sites from 0 to {model.n_sites - 1}", wrong)
     missing = np.setdiff1d(np.setdiff1d(sites, held), found)
     if len(missing):
-        raise ValueError(f"order must visit every site, got none at site {missing[0]}")
+        raise ParameterError("order", "visit every site", got=f"none at site {missing[0]}")
     return found.astype(np.intp)
 
 

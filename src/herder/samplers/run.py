@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._deprecated import warn_renamed
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int, positive_int
 from herder.core.lanes import Progress, run_lanes
 from herder.models.graph import check_edges
@@ -150,21 +151,23 @@ def run_chains(
     burn_in = non_negative_int(burn_in, "burn_in")
     thinning = positive_int(thinning, "thinning")
     if not isinstance(keep, bool):
-        raise TypeError(f"keep must be True or False, got {keep!r}")
+        raise ParameterTypeError("keep", "be True or False", keep)
     model = condition.model
     edges = _pairs_of(model, pairs)
     named = _check_functions(functions)
     if start is not None and resume is not None:
-        raise ValueError("start must be left out with resume: the run goes on from where it stood")
+        raise ParameterError(
+            "start", "be left out with resume: the run goes on from where it stood"
+        )
     if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be a callable or None, got {type(progress).__name__}")
+        raise ParameterTypeError("progress", "be a callable or None", got=type(progress).__name__)
     starts = check_start(condition, start, n_chains)
     chains = [factory.make(k, starts[k]) for k in range(n_chains)]
     monitors = [Monitor(model.n_sites, model.n_states, edges, named) for _ in chains]
     origin = _digest(method, condition, factory.options)
     if resume is not None:
         if burn_in:
-            raise ValueError(f"burn_in must be 0 with resume, got {burn_in}")
+            raise ParameterError("burn_in", "be 0 with resume", burn_in)
         _go_on(resume, method, origin, chains, monitors)
     before = monitors[0].n_sweeps
     n_kept = (before + n_sweeps) // thinning - before // thinning if keep else 0
@@ -292,7 +295,7 @@ def _pairs_of(model: Field, pairs: str | ArrayLike | None) -> NDArray[np.intp] |
         return model.edges
     if pairs == "all":
         return np.column_stack(np.triu_indices(model.n_sites, 1))
-    raise ValueError(f"pairs must be 'edges', 'all', None or an array of pairs, got {pairs!r}")
+    raise ParameterError("pairs", "be 'edges', 'all', None or an array of pairs", pairs)
 
 
 def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functions:
@@ -302,10 +305,10 @@ def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functi
         return {getattr(functions, "__name__", "function"): functions}
     if not isinstance(functions, Mapping) or not all(callable(f) for f in functions.values()):
         kind = type(functions).__name__
-        raise TypeError(f"functions must be a callable or a mapping of callables, got {kind}")
+        raise ParameterTypeError("functions", "be a callable or a mapping of callables", got=kind)
     named = {str(name): function for name, function in functions.items()}
     if len(named) < len(functions):
-        raise ValueError(f"functions must have different names, got {list(functions)}")
+        raise ParameterError("functions", "have different names", list(functions))
     return named
 
 
@@ -331,15 +334,16 @@ def _go_on(
     position = resume.position if isinstance(resume, Sampling) else resume
     if not isinstance(position, SamplingPosition):
         kind = type(resume).__name__
-        raise TypeError(f"resume must be a Sampling or its position, got {kind}")
+        raise ParameterTypeError("resume", "be a Sampling or its position", got=kind)
     if position.method != method or position.origin != origin:
-        raise ValueError(
-            f"resume must come from {method} with the same model and options, got one from "
-            f"{position.method}"
+        raise ParameterError(
+            "resume",
+            f"come from {method} with the same model and options",
+            got=f"one from {position.method}",
         )
     if len(position.chains) != len(chains):
-        raise ValueError(
-            f"resume must have {len(chains)} chains, got {len(position.chains)}: set n_chains"
+        raise ParameterError(
+            "resume", f"have {len(chains)} chains", got=f"{len(position.chains)}: set n_chains"
         )
     for chain, monitor, at in zip(chains, monitors, position.chains, strict=True):
         chain.restore(at.arrays)

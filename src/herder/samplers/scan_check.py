@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._errors import ParameterError
 from herder._validation import positive_int
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
@@ -145,7 +146,7 @@ def check_scan_orders(
     check_model(model)
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
     if isinstance(orders, str) or not isinstance(orders, Sequence) or not len(orders):
-        raise ValueError(f"orders must be a list of orders, got {orders!r}")
+        raise ParameterError("orders", "be a list of orders", orders)
     paths = {_label(order): scan_order(model, order) for order in orders}
     pieces = _pieces(model, positive_int(n_pieces, "n_pieces"))
     tried = [_try_piece(model, sites, paths, n_sweeps) for sites in pieces]
