@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
+from herder._errors import ParameterError
 from herder.cli._border import heed_signals
 from herder.data import TableSource, open_table
 
@@ -108,10 +109,10 @@ def read_binary(
     n_rows = sum(source.n_rows or 0 for source in sources)
     needed = CELL_BYTES * n_rows * len(wanted)
     if needed > max_memory:
-        raise ValueError(
-            f"max-memory must be at least {needed / 2**20:,.0f}M for {n_rows:,} rows of "
-            f"{len(wanted):,} columns, got {max_memory / 2**20:,.0f}M: raise --max-memory, or "
-            "--drop columns"
+        raise ParameterError(
+            "max_memory",
+            f"be at least {needed / 2**20:,.0f}M for {n_rows:,} rows of {len(wanted):,} columns",
+            got=f"{max_memory / 2**20:,.0f}M: raise --max-memory, or --drop columns",
         )
     task = progress.add_task("reading", total=n_rows, note="")
     parts, weights, skipped = [], [], 0
@@ -156,9 +157,8 @@ def _require_full(
 
 def _opened(path: Path, role: str) -> TableSource:
     if path.suffix.lower() not in (".csv", ".npy", ".npz", ".parquet"):
-        raise ValueError(
-            f"{role} must be a table (.csv, .npy, .npz, .parquet) for a Boltzmann machine, got "
-            f"{str(path)!r}"
+        raise ParameterError(
+            role, "be a table (.csv, .npy, .npz, .parquet) for a Boltzmann machine", str(path)
         )
     return open_table(path)
 
@@ -167,7 +167,7 @@ def _chosen(source: TableSource, drop: Collection[str], weight: str | None) -> t
     for role, names in (("drop", drop), ("weight", [] if weight is None else [weight])):
         for name in names:
             if name not in source.names:
-                raise ValueError(f"{role} must name a column of {source.path}, got {name!r}")
+                raise ParameterError(role, f"name a column of {source.path}", name)
     left = tuple(name for name in source.names if name not in drop and name != weight)
     if not left:
         raise ValueError(f"{source.path} must have a column left to learn from, got none")

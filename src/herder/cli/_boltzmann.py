@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from rich.progress import Progress
 
+from herder._errors import ParameterError
 from herder.cli._batch import counted
 from herder.cli._binary import BinaryTable, read_binary
 from herder.core.files import whole_file
@@ -46,7 +47,7 @@ def read_alpha(text: str) -> float | str:
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf"):
-        raise ValueError(f"alpha must be cv or a number from 0 on, got {text!r}")
+        raise ParameterError("alpha", "be cv or a number from 0 on", text)
     return number
 
 

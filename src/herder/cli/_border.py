@@ -21,6 +21,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from herder._errors import ParameterError
+
 __all__ = [
     "STOPPED",
     "catch_signals",
@@ -80,6 +82,8 @@ def user_errors(verb: Callable[P, None]) -> Callable[P, None]:
             _say("not enough memory: give a smaller --max-memory, a lower --order or fewer --bins")
             raise typer.Exit(USER_ERROR) from None
         except (ValueError, OverflowError, ModuleNotFoundError) as error:
+            if isinstance(error, ParameterError):
+                error.name = error.name.replace("_", "-")  # as options are spelt
             text = str(error)
             options = [option for words, option in OPTIONS if words in text]
             _say("; ".join([text, *(f"on the command line: {option}" for option in options)]))

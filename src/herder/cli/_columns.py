@@ -15,6 +15,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.cli._batch import Batch, Faults
 from herder.cli._csv_lines import CsvLines, CsvRows, is_number
 from herder.data import TableSource
@@ -110,9 +111,10 @@ def choose_columns(
     """Decide what each column of a table is for; columns of text must have been given a role."""
     path = source.path
     if label is None and "label" not in source.names:
-        raise ValueError(
-            f"label must name the column of labels of {path}, got none: --label COLUMN, one of "
-            f"{_list(source.names)}"
+        raise ParameterError(
+            "label",
+            f"name the column of labels of {path}",
+            got=f"none: --label COLUMN, one of {_list(source.names)}",
         )
     roles = {
         "label": [label or "label"],
@@ -125,12 +127,11 @@ def choose_columns(
     for role, names in roles.items():
         for name in names:
             if name not in source.names:
-                raise ValueError(
-                    f"{role} must name a column of {path}, got {name!r}; it has "
-                    f"{_list(source.names)}"
+                raise ParameterError(
+                    role, f"name a column of {path}", got=f"{name!r}; it has {_list(source.names)}"
                 )
             if name in used:
-                raise ValueError(f"{role} must not name the column of {used[name]}, got {name!r}")
+                raise ParameterError(role, f"not name the column of {used[name]}", name)
             used[name] = role
     numbers = [name for name in source.names if name not in used]
     first = next(rows for rows in _rows(source) if len(rows.lines))

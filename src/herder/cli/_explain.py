@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.cli._columns import Columns
 from herder.data.hashing import hash_features
 
@@ -133,13 +134,13 @@ def rank(model: Any, top: int, by: str) -> Ranking:
     name = type(model).__name__
     weights = getattr(model, "coef_", None)
     if weights is None:
-        raise ValueError(f"model must be linear to be explained, got {name} without weights")
+        raise ParameterError("model", "be linear to be explained", got=f"{name} without weights")
     deviations = _deviations(model, weights.shape)
     sizes = np.abs(weights)
     if by == "confidence":
         if deviations is None:
-            raise ValueError(
-                f"by must be weight for {name}, which does not know how sure it is, got {by}"
+            raise ParameterError(
+                "by", f"be weight for {name}, which does not know how sure it is", got=by
             )
         sizes = sizes / deviations
     places = []

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
+from herder._errors import ParameterError
 from herder.cli._batch import counted
 from herder.cli._binary import binary_block, numbered_chunks
 from herder.data import TableSource, open_table, write_table
@@ -48,9 +49,11 @@ def field_of(model: Any, path: Path) -> PairwiseModel:
     """Give the field of a machine, or the model itself if it is one."""
     found = getattr(model, "model_", model)
     if not isinstance(found, PairwiseModel):
-        raise ValueError(
-            f"model must have two states a site to fill gaps, got the {type(model).__name__} of "
-            f"{path}: herder sample --evidence gives states of the sites that are not known"
+        raise ParameterError(
+            "model",
+            "have two states a site to fill gaps",
+            got=f"the {type(model).__name__} of {path}: herder sample --evidence gives "
+            "states of the sites that are not known",
         )
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.cli._batch import Batch, LabelKind, label_kind, label_value
 
 __all__ = ["ALGORITHMS", "Learner", "Tally", "make_model", "require_room"]
@@ -43,10 +44,10 @@ def make_model(algorithm: str, given: Mapping[str, Any], **common: Any) -> Any:
     wanted = {option: value for option, value in given.items() if value is not None}
     for option, value in wanted.items():
         if option not in takes:
-            raise ValueError(f"{option} must be left out for {algorithm}, got {value}")
+            raise ParameterError(option, f"be left out for {algorithm}", got=f"{value}")
     if "form" in wanted and wanted["form"] not in FORMS[algorithm]:
         known = ", ".join(FORMS[algorithm])
-        raise ValueError(f"form must be one of {known} for {algorithm}, got {wanted['form']!r}")
+        raise ParameterError("form", f"be one of {known} for {algorithm}", wanted["form"])
     model = getattr(herder.online, name)(**{**fixed, **wanted, **common})
     model._checked_rule()
     return model

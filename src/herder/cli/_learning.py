@@ -15,6 +15,7 @@ import numpy as np
 import typer
 from rich.progress import Progress, TaskID
 
+from herder._errors import ParameterError
 from herder.cli._answers import Marks, Teller
 from herder.cli._batch import Batch, Faults, counted, joined, label_kind, label_value
 from herder.cli._border import STOPPED, heed_signals
@@ -141,7 +142,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> None:
     if test is not None and test.can_repeat:
         test.scan(Faults(job.skip_broken), progress)
     if facts is None and job.epochs > 1:
-        raise ValueError(f"epochs must be 1 for what can be read once, got {job.epochs}")
+        raise ParameterError("epochs", "be 1 for what can be read once", job.epochs)
     learner = Learner(
         _new_model(job, facts) if model is None else model,
         max_memory=job.max_memory,
@@ -177,9 +178,10 @@ def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
         )
     if job.new_classes and model.new_classes == "error":
         if len(model.classes_) == 2:
-            raise ValueError(
-                f"new-classes must be given when a model is begun: {path} has one set of weights "
-                "for its two classes, and no room for more"
+            raise ParameterError(
+                "new_classes",
+                f"be given when a model is begun: {path} has one set of weights for its two "
+                "classes, and no room for more",
             )
         model.set_params(new_classes="add")
     return model, Input.of_model(path, meta)
@@ -200,13 +202,15 @@ def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
         given |= {"label": job.label, "weight": job.weight}
         _refuse(given, "for svmlight lines")
         if kept is not None and kept.columns is not None:
-            raise ValueError(f"train must be a table, which {job.start} learnt from, got lines")
+            raise ParameterError(
+                "train", f"be a table, which {job.start} learnt from", got="lines"
+            )
         return replace(stream, input=Input(None, normalise))
     _refuse({"features": job.features}, "for tables")
     if kept is not None:
         _refuse(given, "with --continue")
         if kept.columns is None:
-            raise ValueError(f"train must be svmlight lines, as for {job.start}, got a table")
+            raise ParameterError("train", f"be svmlight lines, as for {job.start}", got="a table")
         columns = kept.columns if job.label is None else replace(kept.columns, label=job.label)
     else:
         columns = choose_columns(
@@ -227,7 +231,7 @@ def _refuse(given: dict[str, Any], where: str) -> None:
     for option, value in given.items():
         if value:
             shown = ", ".join(value) if isinstance(value, tuple) else value
-            raise ValueError(f"{option} must be left out {where}, got {shown}")
+            raise ParameterError(option, f"be left out {where}", got=f"{shown}")
 
 
 def _require_fit(job: Job, model: Any, columns: Columns) -> None:
@@ -236,9 +240,10 @@ def _require_fit(job: Job, model: Any, columns: Columns) -> None:
     if columns.width != model.n_features_in_ or (
         names is not None and tuple(names) != columns.numbers
     ):
-        raise ValueError(
-            f"train must have the {model.n_features_in_:,} features of {job.start}, got "
-            f"{columns.width:,}: {', '.join(columns.numbers[:5])}"
+        raise ParameterError(
+            "train",
+            f"have the {model.n_features_in_:,} features of {job.start}",
+            got=f"{columns.width:,}: {', '.join(columns.numbers[:5])}",
         )
 
 
@@ -265,8 +270,8 @@ def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
     kind = label_kind(given or names)
     if job.class_weight == ("balanced",):
         if facts is None:
-            raise ValueError(
-                "class-weight must be LABEL=FACTOR for what can be read once, got balanced"
+            raise ParameterError(
+                "class_weight", "be LABEL=FACTOR for what can be read once", got="balanced"
             )
         counts: Counter[int | str] = Counter()
         for name, count in facts.labels.items():
@@ -279,13 +284,13 @@ def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
         except ValueError:
             factor = -1.0
         if not name or not 0 <= factor < float("inf"):
-            raise ValueError(f"class-weight must be balanced or LABEL=FACTOR, got {text!r}")
+            raise ParameterError("class_weight", "be balanced or LABEL=FACTOR", text)
         try:
             label = label_value(name, kind)
         except ValueError:
             label = None  # no label that goes with the others
         if label is None or (given and label not in known and not job.new_classes):
-            raise ValueError(f"class-weight must name labels of the rows, got {name!r}")
+            raise ParameterError("class_weight", "name labels of the rows", name)
         found[label] = factor
     return found
 
@@ -340,10 +345,11 @@ def _hold(job: Job, stream: Stream, faults: Faults, progress: Progress) -> Batch
         size += batch.nbytes
         # the rows, and once more while they are put together
         if 2 * size > job.max_memory:
-            raise ValueError(
-                f"max-memory must hold all rows twice to shuffle them, got "
-                f"{job.max_memory / 2**20:,.0f}M: raise --max-memory, or shuffle the lines of the "
-                "file first (shuf)"
+            raise ParameterError(
+                "max_memory",
+                "hold all rows twice to shuffle them",
+                got=f"{job.max_memory / 2**20:,.0f}M: raise --max-memory, or shuffle the "
+                "lines of the file first (shuf)",
             )
         progress.update(task, completed=batch.done)
     stream.require_rows(sum(len(batch) for batch in kept), faults)
@@ -374,10 +380,10 @@ def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
 
 def _test_stream(job: Job, path: Path, stream: Stream) -> Stream:
     if path == STDIN and STDIN in stream.paths:
-        raise ValueError("test must not be the standard input if the rows come from it, got -")
+        raise ParameterError("test", "not be the standard input if the rows come from it", got="-")
     test = open_stream([path], role="test", skip_broken=job.skip_broken, input=stream.input)
     if bool(test.tables) != bool(stream.tables):
-        raise ValueError(f"test must be a file like the one to learn from, got {str(path)!r}")
+        raise ParameterError("test", "be a file like the one to learn from", str(path))
     return test
 
 

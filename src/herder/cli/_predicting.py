@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from numpy.typing import NDArray
 from rich.progress import Progress
 
+from herder._errors import ParameterError
 from herder.cli._answers import Answers, Marks, Teller
 from herder.cli._batch import Batch, Faults, counted
 from herder.cli._border import heed_signals
@@ -105,9 +106,9 @@ def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
     normalise = kept is not None and kept.normalise
     if not stream.tables:
         if job.label is not None:
-            raise ValueError(f"label must be left out for svmlight lines, got {job.label!r}")
+            raise ParameterError("label", "be left out for svmlight lines", job.label)
         if kept is not None and kept.columns is not None:
-            raise ValueError(f"data must be a table, which {job.model} learnt from, got lines")
+            raise ParameterError("data", f"be a table, which {job.model} learnt from", got="lines")
         return replace(stream, input=Input(None, normalise))
     (source,) = stream.tables
     if kept is None:
@@ -122,11 +123,11 @@ def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
                 )
         columns = Columns(label, tuple(names))
     elif kept.columns is None:
-        raise ValueError(f"data must be svmlight lines, as for {job.model}, got a table")
+        raise ParameterError("data", f"be svmlight lines, as for {job.model}", got="a table")
     else:
         columns = kept.columns if job.label is None else replace(kept.columns, label=job.label)
     if job.label is not None and job.label not in source.names:
-        raise ValueError(f"label must name a column of {data}, got {job.label!r}")
+        raise ParameterError("label", f"name a column of {data}", job.label)
     return replace(stream, input=Input(columns, normalise))
 
 

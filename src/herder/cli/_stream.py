@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rich.progress import Progress
 
+from herder._errors import ParameterError
 from herder.cli._batch import Batch, Faults, counted
 from herder.cli._border import heed_signals
 from herder.cli._columns import Columns, Table, read_columns
@@ -200,11 +201,11 @@ def open_stream(
         if path != STDIN and not path.exists():
             raise FileNotFoundError(f"{role} must name a file that exists, got {str(path)!r}")
         if path.is_dir():
-            raise ValueError(f"{role} must name a file, got the folder {str(path)!r}")
+            raise ParameterError(role, "name a file", got=f"the folder {str(path)!r}")
         if not is_svmlight(path) and path.suffix.lower() not in TABLE_SUFFIXES:
             known = ", ".join([*SVMLIGHT_SUFFIXES, *TABLE_SUFFIXES])
-            raise ValueError(
-                f"{role} must end in one of {known} (svmlight also with .gz), got {str(path)!r}"
+            raise ParameterError(
+                role, f"end in one of {known} (svmlight also with .gz)", str(path)
             )
         kinds.add(is_svmlight(path))
     if len(kinds) > 1:

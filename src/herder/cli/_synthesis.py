@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
+from herder._errors import ParameterError
 from herder._validation import positive_int
 from herder.cli._border import heed_signals
 from herder.cli._odds import more_than, tail_lines
@@ -101,15 +102,15 @@ def _read(job: Job, reading: Reading, progress: Progress) -> tuple[TableSource |
         source = open_input(job.table, progress)
         return source, count_table(source, job.order, reading, progress)
     if job.restarts == "rows":
-        raise ValueError(
-            "restarts must be 'visited' or 'none' for a file of counts, which has no rows, "
-            "got 'rows'"
+        raise ParameterError(
+            "restarts", "be 'visited' or 'none' for a file of counts, which has no rows", "rows"
         )
     moments = Moments.load(job.table, contradictions="allow")
     if job.order not in (2, moments.order):  # 2 is what the command assumes for tables
-        raise ValueError(
-            f"order must be left out for a file of counts, which has order {moments.order}, got "
-            f"{job.order}"
+        raise ParameterError(
+            "order",
+            f"be left out for a file of counts, which has order {moments.order}",
+            job.order,
         )
     return None, moments
 
@@ -130,7 +131,7 @@ def _n_rows(job: Job, moments: Moments) -> int:
     if job.n is not None:
         return job.n
     if moments.common_total is None or moments.common_total < 2:
-        raise ValueError("n must be given (-n 10000): the counts have no one total to take")
+        raise ParameterError("n", "be given (-n 10000): the counts have no one total to take")
     return moments.common_total
 
 
@@ -164,11 +165,12 @@ def _bin_of(variable: Variable, label: str) -> int:
 def _require_switches(count_above: int, moments: Moments) -> None:
     other = [v.name for v in moments.variables if not v.is_binary]
     if other:
-        raise ValueError(f"count-above must go with 0/1 columns only, got column {other[0]!r}")
+        raise ParameterError("count_above", "go with 0/1 columns only", got=f"column {other[0]!r}")
     if count_above >= moments.n_variables:
-        raise ValueError(
-            f"count-above must be less than the number of columns, {moments.n_variables}, "
-            f"got {count_above}"
+        raise ParameterError(
+            "count_above",
+            f"be less than the number of columns, {moments.n_variables}",
+            count_above,
         )
 
 

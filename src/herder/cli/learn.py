@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from herder._errors import ParameterError
 from herder.cli._border import (
     command_line,
     parse_size,
@@ -305,7 +306,7 @@ def learn(
     others = [*train, *([] if test is None else [test])]
     require_output(output, "output", suffixes=(MODEL_SUFFIX,), others=others)
     if not os.access(output.parent, os.W_OK):
-        raise ValueError(f"output must lie in a folder that can be written, got {str(output)!r}")
+        raise ParameterError("output", "lie in a folder that can be written", str(output))
     if algorithm == "boltzmann":
         refuse_given(context, CLASSIFIER, "for boltzmann")
         if method not in ("cd", "pcd"):

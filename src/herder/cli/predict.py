@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from herder._errors import ParameterError
 from herder.cli._border import progress_bar, refuse_given, require_output, user_errors
 
 __all__ = ["predict"]
@@ -89,7 +90,7 @@ def predict(
     explains itself by its couplings.
     """
     if data is None and not explain:
-        raise ValueError("data must be given, unless you only --explain the model, got none")
+        raise ParameterError("data", "be given, unless you only --explain the model", got="none")
     if not explain:
         refuse_given(context, ("top", "by"), "without --explain")
     if output is not None:
@@ -98,7 +99,7 @@ def predict(
             output, "output", suffixes=suffixes, others=[model, *([data] if data else [])]
         )
     if data is None and output is not None:
-        raise ValueError(f"output must be left out without DATA, got {str(output)!r}")
+        raise ParameterError("output", "be left out without DATA", str(output))
     from herder.cli._predicting import Job, run_job
 
     job = Job(model, data, output, explain, top, by, label, skip_broken, probabilities)
