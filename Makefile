@@ -39,12 +39,11 @@ lint: .venv/stamp
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -q -n 2
-	$(BIN)/python -m papers --quick
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 slow: .venv/stamp
-	$(BIN)/python -m pytest -q -n 2 -m slow tests
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(LOOPS)
+	$(BIN)/python -m pytest -q -n 2 -m 'slow or hypothesis' --hypothesis-profile many tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --hypothesis-profile many $(LOOPS)
 
 docs: .venv/stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -93,7 +93,6 @@ def test_predict_tells_lines_and_leaves_them_out(tmp_path, line, message):
     assert [row["label"] for row in answers] == expected.tolist()
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.dictionaries(
         st.integers(2, 110),

@@ -50,7 +50,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=600)
+@settings(max_examples=6 * settings().max_examples)
 @given(numbers)
 def test_a_value_is_what_python_reads_or_is_left_to_python(word):
     value = value_of(word)
@@ -58,7 +58,7 @@ def test_a_value_is_what_python_reads_or_is_left_to_python(word):
     assert np.signbit(value) == np.signbit(float(word)) or np.isnan(value)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.integers(0, 10**17), st.integers(0, 16))
 def test_seventeen_digits_are_read_in_the_fast_way(digits, after):
     word = f"{digits:018d}"
@@ -93,7 +93,6 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=80)
 @given(rows=rows, comments=st.booleans(), last=st.sampled_from(["", "\n", "\r\n", " \t\n\n"]))
 def test_the_same_matrix_as_scikit_learn(tmp_path_factory, rows, comments, last):
     lines = []

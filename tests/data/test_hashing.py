@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
@@ -94,7 +94,6 @@ def test_normalised_rows_have_length_one_or_none(rows: list[list[str]]) -> None:
     np.testing.assert_allclose(unit, expected, rtol=1e-14)
 
 
-@settings(max_examples=20)
 @given(TOKENS)
 def test_columns_are_sorted_and_distinct(rows: list[list[str]]) -> None:
     table = hashed(rows, 8)

@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from herder.core import herd
@@ -116,7 +116,6 @@ def test_the_cases_reach_restarts_and_every_engine():
     assert system.violations > 0
 
 
-@settings(max_examples=25)
 @given(
     st.integers(1, 12),
     st.lists(st.integers(1, 4), min_size=1, max_size=4),

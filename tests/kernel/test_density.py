@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from herder import (
@@ -68,7 +68,6 @@ def test_picks_are_peaks():
 
 
 @given(mixtures, st.floats(0.3, 3.0), st.integers(1, 12))
-@settings(max_examples=25)
 def test_laws(mixture, h, n):
     herding = herd_density(mixture, n, bandwidth=h, auxiliary=200)
     assert herding.points.shape == (n, mixture.n_features)

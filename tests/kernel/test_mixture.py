@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal
@@ -97,7 +97,6 @@ def differences(function, points, step=1e-5):
 
 
 @given(mixtures, st.floats(0.3, 5.0))
-@settings(max_examples=30)
 def test_gradients_against_differences(mixture, h):
     points = mixture.sample(4, random_state=0)
     slope = differences(lambda x: mixture.kernel_mean(x, h), points)
@@ -107,7 +106,6 @@ def test_gradients_against_differences(mixture, h):
 
 
 @given(mixtures, st.floats(0.3, 5.0))
-@settings(max_examples=30)
 def test_derivatives_of_bumps_against_differences(mixture, h):
     bumps = mixture.kernel_bumps(h)
     x = mixture.sample(1, random_state=0)
@@ -121,7 +119,6 @@ def test_derivatives_of_bumps_against_differences(mixture, h):
 
 
 @given(mixtures, st.floats(0.1, 10.0))
-@settings(max_examples=30)
 def test_laws_of_the_kernel_mean(mixture, h):
     norm = mixture.kernel_norm(h)
     assert 0 < norm <= 1

@@ -2,7 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
@@ -150,7 +150,6 @@ def test_zero_gram():
     st.sampled_from([1e-3, 0.3, 1.0, 5.0]),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
 def test_laws_of_weights(seed, m, spread, repeat):
     gram, target = problem(seed, m, spread=spread)
     if repeat:

@@ -2,7 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -40,7 +40,6 @@ def test_choice_is_near_the_best_of_all_supports(mode):
     st.sampled_from([gaussian, energy]),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
 def test_laws_of_the_choice(seed, n, m, spread, kernel, integer):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(n, 2)) * spread

@@ -1,7 +1,7 @@
 """Laws of kernel herding and thinning: hypothesis draws the rows, the weights and the rules."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -114,7 +114,6 @@ def test_the_median_is_a_distance(X):
     assert h <= max(gaps.max(), 1.0) * (1 + 1e-12)
 
 
-@settings(max_examples=30)
 @given(
     arrays(np.float64, st.tuples(st.integers(4, 14), st.integers(1, 3)), elements=numbers),
     kinds,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from herder.models import CliqueFeatures, Moments
@@ -103,7 +103,6 @@ def test_matrix_products_count_what_the_generic_loop_counts(columns, order):
 
 
 @given(tables(), orders, st.sampled_from([".csv", ".npz"]))
-@settings(max_examples=50)
 def test_files_give_moments_back(columns, order, suffix):
     moments = Moments.from_data(columns, order, missing="category")
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
@@ -56,7 +56,6 @@ def same(model, other, *, sign=1.0, scale=1.0, rtol=1e-10):
         np.testing.assert_allclose(model.covariance_, other.covariance_, rtol=rtol, atol=1e-15)
 
 
-@settings(max_examples=60)
 @given(gaussians, tasks(), rates)
 def test_precision_never_decreases_and_covariance_stays_positive(kind, task, C):
     X, y, K = task
@@ -90,7 +89,6 @@ def margins(model, x, label, rival):
     return scores[label] - scores[rival], size
 
 
-@settings(max_examples=60)
 @given(kinds, tasks(), rates)
 def test_a_margin_never_falls_when_its_row_is_learnt(kind, task, C):
     # its diagonal form fits each feature apart, and may overshoot in one of them
@@ -126,7 +124,6 @@ def test_without_a_bound_the_margin_is_one(kind, task):
         assert abs(gap) <= 1e-12
 
 
-@settings(max_examples=60)
 @given(kinds, tasks(), st.booleans())
 def test_the_same_rows_give_the_same_bits(kind, task, sparse):
     X, y, _ = task
@@ -167,7 +164,6 @@ def test_opposite_labels_give_the_opposite_mean(kind, task):
     same(learn(kind, X, 1 - y), learn(kind, X, y), sign=-1.0, rtol=0)
 
 
-@settings(max_examples=60)
 @given(kinds, tasks(), st.data())
 def test_a_mirrored_feature_mirrors_its_weight(kind, task, data):
     X, y, K = task
@@ -177,7 +173,6 @@ def test_a_mirrored_feature_mirrors_its_weight(kind, task, data):
     np.testing.assert_array_equal(there.coef_, here.coef_ * sign)
 
 
-@settings(max_examples=60)
 @given(kinds, tasks())
 def test_an_empty_feature_changes_nothing(kind, task):
     X, y, K = task
@@ -201,7 +196,6 @@ SCALING = {
 }
 
 
-@settings(max_examples=60)
 @given(kinds, tasks(), st.sampled_from([0.25, 2.0, 8.0]))
 def test_units_of_the_rows(kind, task, c):
     X, y, K = task
@@ -217,7 +211,6 @@ def test_units_of_the_rows(kind, task, c):
         same(learn(kind, c * X, y, K, C=0.6 * c**power), here, scale=c**mean)
 
 
-@settings(max_examples=60)
 @given(kinds, tasks(), st.sampled_from([0.25, 2.0, 8.0]))
 def test_a_weight_of_all_rows_is_a_larger_rate(kind, task, w):
     X, y, K = task
@@ -231,7 +224,6 @@ def test_a_weight_of_all_rows_is_a_larger_rate(kind, task, w):
         same(weighted, learn(kind, X, y, K, C=0.6 * w))
 
 
-@settings(max_examples=60)
 @given(kinds, tasks(), st.data())
 def test_a_row_of_weight_zero_is_no_row(kind, task, data):
     X, y, K = task
@@ -240,7 +232,6 @@ def test_a_row_of_weight_zero_is_no_row(kind, task, data):
     same(learn(kind, X, y, K, sample_weight=kept.astype(float)), learn(kind, X[kept], y[kept], K))
 
 
-@settings(max_examples=60)
 @given(st.sampled_from([("AROW", "", "full"), ("AROW", "", "project")]), tasks(most=2), rates)
 def test_the_precision_of_arow_is_a_sum(kind, task, C):
     X, y, _ = task
@@ -257,7 +248,6 @@ def test_the_precision_of_arow_is_a_sum(kind, task, C):
     np.testing.assert_allclose(product, np.eye(len(total)), atol=1e-6)
 
 
-@settings(max_examples=25)
 @given(kinds, tasks(), st.booleans())
 def test_inputs_are_left_alone(kind, task, sparse):
     X, y, K = task

@@ -1,7 +1,7 @@
 """What holds for every random field, every sampler and every way to run it."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -52,7 +52,6 @@ def settings_of(draw, model):
     return sampler, options
 
 
-@settings(max_examples=60)
 @given(random_fields(), st.data())
 def test_how_a_run_is_cut_does_not_show(model, data):
     sampler, options = data.draw(settings_of(model))
@@ -66,7 +65,6 @@ def test_how_a_run_is_cut_does_not_show(model, data):
     same_sampling(second, whole, samples=False)
 
 
-@settings(max_examples=60)
 @given(random_fields(), st.data())
 def test_averages_are_those_of_the_samples(model, data):
     sampler, options = data.draw(settings_of(model))
@@ -85,7 +83,6 @@ def test_averages_are_those_of_the_samples(model, data):
     assert ((run.errors >= 0) | np.isnan(run.errors)).all()
 
 
-@settings(max_examples=60)
 @given(random_fields(), st.data())
 def test_held_sites_are_those_of_the_smaller_model(model, data):
     """Sampling given some sites is sampling the model of the others."""

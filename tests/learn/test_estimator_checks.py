@@ -1,7 +1,7 @@
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder.learn import BoltzmannMachine
+from tests.estimator_checks import estimator_checks
 
 # Rows of one value, and rows that decide one another, are what some checks draw.
 pytestmark = pytest.mark.filterwarnings(
@@ -26,6 +26,6 @@ def expected_failures(machine):
     return {"check_fit_score_takes_y": reason, "check_n_features_in_after_fitting": reason}
 
 
-@parametrize_with_checks(MACHINES, expected_failed_checks=expected_failures)
+@estimator_checks(MACHINES, expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

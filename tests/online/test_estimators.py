@@ -10,7 +10,6 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder import (
     AROW,
@@ -21,6 +20,7 @@ from herder import (
     SecondOrderPerceptron,
     VotedPerceptron,
 )
+from tests.estimator_checks import estimator_checks
 
 ALL: list[Any] = [
     NHERD(),
@@ -63,7 +63,7 @@ def expected_failures(estimator):
     return found
 
 
-@parametrize_with_checks(ALL, expected_failed_checks=expected_failures)
+@estimator_checks(ALL, expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

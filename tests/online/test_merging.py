@@ -2,7 +2,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
@@ -23,7 +23,6 @@ def quarters(model, X, y):
 
 
 @given(st.integers(0, 1000), st.integers(1, 5))
-@settings(max_examples=20, deadline=None)
 def test_the_prior_counts_once(seed, n_parts):
     """By the formula, with precisions written out."""
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -82,7 +82,6 @@ def test_spread_weights_are_gone_on_from(name):
         np.testing.assert_array_equal(run.chains[number], wanted)
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 6), st.data())
 def test_any_small_binary_model_retraces(n_sites, data):
     every = [(i, j) for j in range(n_sites) for i in range(j)]
