@@ -71,13 +71,13 @@ def test_states_are_those_of_the_library(small, tmp_path, suffix):
         rows_of(out), gibbs(model, 30, burn_in=7, random_state=5).samples
     )
     assert list(columns(out)) == ["x0", "x1", "x2", "x3"]
-    assert lines[0] == f"{out}: 30 states of 4 sites"
-    assert lines[1] == "gibbs: 1 chain of 30 sweeps after 7"
+    assert lines[0] == f"{out}: 30 states of 4 sites by Gibbs sampling"
+    assert " ".join(lines[2].split()) == "chains 1 of 30 sweeps each, after 7 of burn-in"
 
 
-def test_chains_share_the_states_and_every_leaves_some_out(small, tmp_path):
+def test_chains_share_the_states_and_thinning_leaves_some_out(small, tmp_path):
     out = tmp_path / "rows.npy"
-    done(small, "-n", 11, "-o", out, "--chains", 4, "--every", 3)
+    done(small, "-n", 11, "-o", out, "--chains", 4, "--thinning", 3)
     model = PairwiseModel.random(4, random_state=3, states=(0, 1))
     chains = gibbs(model, 9, n_chains=4, thinning=3, random_state=0).chains
     expected = np.concatenate([chains[0], chains[1], chains[2], chains[3][:2]])
@@ -118,7 +118,7 @@ def test_labels_that_are_numbers_are_names_not_counts(tmp_path):
     biases = written(tmp_path / "b.csv", "site,bias\n3,0.7\n1,-0.2\n")
     words = (edges, "--biases", biases, "-n", 20_000, "--evidence", "1=0")
     lines = done(*words, "--marginals", tmp_path / "m.csv", "-o", tmp_path / "o.csv")
-    assert lines[-1].startswith(f"{tmp_path / 'o.csv'} has numbers alone in its row of names")
+    assert f"Warning: {tmp_path / 'o.csv'} has numbers alone in its row of names" in lines[-2]
     found = columns(tmp_path / "m.csv")
     assert found["site"].tolist() == [1, 2, 3]
     assert found["probability"][0] == 0
@@ -134,7 +134,7 @@ def test_labels_that_are_numbers_are_names_not_counts(tmp_path):
 def test_a_site_with_a_bias_and_no_edge_is_told(tmp_path):
     edges, biases = written(tmp_path / "e.csv", EDGES), written(tmp_path / "b.csv", BIASES)
     words = ("-n", 50, "-o", tmp_path / "a.npy")
-    assert "1 site of b.csv has no edge: late" in done(edges, "--biases", biases, *words)
+    assert "Warning: 1 site of b.csv has no edge: late" in done(edges, "--biases", biases, *words)
     written(biases, "site,bias\nrain,1\nwind,2\n")
     assert not any("no edge" in line for line in done(edges, "--biases", biases, *words))
 
@@ -144,7 +144,7 @@ def test_what_was_not_to_be_trusted_is_told_again(tmp_path):
     model = PairwiseModel.random(3, random_state=1)
     save(model, path, meta={"trust": False, "verdict": "Do not trust it: pairs are off."})
     lines = done(path, "-n", 2_000, "-o", tmp_path / "a.npy")
-    assert "when m.safetensors was learnt: Do not trust it: pairs are off." in lines
+    assert "Warning: when m.safetensors was learnt: Do not trust it: pairs are off." in lines
     save(model, path, meta={"trust": True, "verdict": "Trust it."})
     assert not any("was learnt" in line for line in done(path, "-n", 9, "-o", tmp_path / "a.npy"))
 
@@ -181,7 +181,7 @@ def test_words_make_grids(tmp_path):
 
 def test_tempering_says_how_often_it_exchanged(small, tmp_path):
     lines = done(small, "-n", 200, "-o", tmp_path / "a.csv", "--tempering", "1,2,4")
-    (rates,) = [line for line in lines if "exchanges taken" in line]
+    (rates,) = [line for line in lines if line.startswith("swaps accepted")]
     assert len(re.findall(r"\d+%", rates)) == 2
 
 
@@ -221,14 +221,17 @@ def test_one_chain_and_several(small, tmp_path):
     lines = done(*words, "--chains", 4)
     assert [line.partition(" ")[0] for line in lines] == [
         f"{tmp_path / 'a.npy'}:",
-        "gibbs:",
+        "model",
+        "chains",
         "R-hat",
+        "effective",
+        "standard",
     ]
 
 
 def test_few_draws_are_told(small, tmp_path):
     lines = done(small, "-n", 20, "--burn-in", 100, "-o", tmp_path / "a.npy")
-    assert any("effective draws at" in line for line in lines)
+    assert any("effective draws: take more" in line for line in lines)
 
 
 def test_sites_that_never_change_are_told(tmp_path):
@@ -251,9 +254,9 @@ def test_quiet_and_threads(small, tmp_path):
 def test_a_page_and_marginals_go_along(tmp_path):
     page, table, out = tmp_path / "p.html", tmp_path / "m.parquet", tmp_path / "a.csv"
     lines = done("ising:4x4", "-n", 300, "-o", out, "--marginals", table, "--report", page)
-    assert lines[-2:] == [f"marginals: {table}", f"report: {page}"]
+    assert lines[0].startswith(f"{out}, {table}, {page}: 300 states of 16 sites")
     html = page.read_text(encoding="utf-8")
-    assert "300 states of ising:4x4" in html
+    assert "<h1>300 states of 16 sites by Gibbs sampling</h1>" in html
     assert f"herder sample ising:4x4 --rows 300 --output {out}" in html
     with open(out, encoding="utf-8") as stream:
         assert len(list(csv.reader(stream))) == 301

@@ -44,7 +44,7 @@ HERDED, CLUSTERS = ("--method", "herded-gibbs"), ("--method", "swendsen-wang")
 
 CASES = [
     (("{small}", "-n", 5), "output must be given, or --marginals, got neither"),
-    (("{small}", "-n", 0, "-o", "{tmp}/a.csv"), "n must be a positive integer, got 0"),
+    (("{small}", "-n", 0, "-o", "{tmp}/a.csv"), "--rows must be a positive integer, got 0"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.txt"), "output must end in .csv, .npy, .npz or"),
     (("{small}", "-n", 5, "-o", "{small}"), "output must end in"),
     (("{edges}", "-n", 5, "-o", "{edges}"), "output must not be the input"),
@@ -53,7 +53,10 @@ CASES = [
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--marginals", "{tmp}/a.csv"), "marginals must no"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--marginals", "{tmp}/a.npy"), "marginals must e"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--report", "{tmp}/a.pdf"), "report must end in"),
-    (("{small}", "-n", 5, "--every", 2, "--marginals", "{tmp}/a.csv"), "--every must be left out"),
+    (
+        ("{small}", "-n", 5, "--thinning", 2, "--marginals", "{tmp}/a.csv"),
+        "--thinning must be left out",
+    ),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--chains", 9), "chains must be at most the 5"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--temperature", 0), "temperature must be a posit"),
     (("{small}", "-n", 5, "-o", "{tmp}/a.csv", "--tempering", "2,3"), "tempering must be rising"),
@@ -71,11 +74,11 @@ CASES = [
             "--method",
             "herded-gibbs",
         ),
-        "--tempering must be left out for herded-gibbs, got 1,2",
+        "--tempering must be left out for herded-gibbs, got '1,2'",
     ),
     (
         ("ising:3", "-n", 5, "-o", "{tmp}/a.csv", "--order", "reversed", *CLUSTERS),
-        "--order must be left out for swendsen-wang, which visits clusters, got reversed",
+        "--order must be left out for swendsen-wang, which visits clusters, got 'reversed'",
     ),
     (
         ("ising:3", "-n", 5, "-o", "{tmp}/a.csv", "--random-state", 3, *HERDED),
@@ -118,7 +121,7 @@ CASES = [
     (("potts:4x4:x", "-n", 5, "-o", "{tmp}/a.csv"), "potts must have from 2 to 127 states"),
     (
         ("ising:64x64", "-n", 10**6, "-o", "{tmp}/a.csv", "--max-memory", "100M"),
-        "max-memory must be at least 7,812M for 1,000,000 states of 4,096 sites, got 100M",
+        "--max-memory must be at least 7,812M for states of 4,096 sites, got 100M",
     ),
 ]
 
@@ -185,7 +188,7 @@ def test_a_full_disk_leaves_no_file_at_all(tmp_path, monkeypatch):
         begun.append(path)
         write_table(path, names, chunks)
 
-    monkeypatch.setattr("herder.cli._sampling.write_table", full)
+    monkeypatch.setattr("herder.cli.sample.write_table", full)
     words = ("ising:3x3", "-n", 5, "-o", out, "--marginals", table, "--report", page)
     assert "No space left on device" in error_line(*words)
     assert begun
@@ -195,7 +198,7 @@ def test_a_full_disk_leaves_no_file_at_all(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_no_file(tmp_path, number, code):
-    words = ["sample", "ising:64x64", "-n", 1000, "--every", 10**6, "-o", tmp_path / "a.csv"]
+    words = ["sample", "ising:64x64", "-n", 1000, "--thinning", 10**6, "-o", tmp_path / "a.csv"]
     process = subprocess.Popen(
         [sys.executable, "-m", "herder", *map(str, words)],
         stdout=subprocess.PIPE,

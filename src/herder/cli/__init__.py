@@ -4,11 +4,13 @@ Only typer and rich are imported before a verb runs, so that ``herder --help`` a
 """
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from herder.cli._border import STOPPED, catch_signals
+from herder.cli._terminal import catch_signals
+from herder.cli._verb import STOPPED
 from herder.cli.demo import demo as demo_verb
 from herder.cli.learn import learn as learn_verb
 from herder.cli.moments import moments as moments_verb
@@ -19,11 +21,30 @@ from herder.cli.thin import thin as thin_verb
 
 __all__ = ["app", "main"]
 
+
+def _plain_flags(params: list[Any]) -> list[Any]:
+    """Show flags in the help without a type."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
 app = typer.Typer(
     name="herder",
+    cls=_Group,
     help="Deterministic sampling and learning by herding.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,12 +68,16 @@ def _herder(
     """Deterministic sampling and learning by herding."""
 
 
+def _add(name: str, verb: Any) -> None:
+    app.command(name, cls=_Command, epilog=f"Example: `{verb.example}`")(verb)
+
+
 app.command("thin")(thin_verb)
 app.command("moments")(moments_verb)
 app.command("synth")(synth_verb)
 app.command("learn")(learn_verb)
 app.command("predict")(predict_verb)
-app.command("sample")(sample_verb)
+_add("sample", sample_verb)
 app.command("demo")(demo_verb)
 
 

@@ -3,11 +3,9 @@
 import functools
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import ParamSpec
 
 import typer
@@ -22,6 +20,7 @@ from rich.progress import (
 )
 
 from herder._errors import ParameterError
+from herder.cli._terminal import catch_signals, heed_signals
 
 __all__ = [
     "STOPPED",
@@ -54,8 +53,6 @@ OPTIONS = (
 #: Libraries that call back from compiled code, and how long to wait for them, in seconds.
 DELICATE, PAUSE = ("llvmlite", "pyarrow"), 0.05
 
-#: Signals that asked this process to end.
-_received: list[int] = []
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -90,48 +87,6 @@ def user_errors(verb: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(USER_ERROR) from None
 
     return run
-
-
-def catch_signals() -> None:
-    """Let Ctrl-C and a request to end raise, and remember them.
-
-    An exception that comes while Python runs a destructor is lost; `heed_signals` raises it again.
-    One that comes while LLVM calls back ends the process by an abort, so that it waits for the
-    call to be over.
-    """
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        _received.append(number)
-        raise_or_wait(number, frame)
-
-    def raise_or_wait(number: int, frame: FrameType | None) -> None:
-        if hasattr(signal, "setitimer") and _is_delicate(frame):
-            signal.setitimer(signal.ITIMER_REAL, PAUSE)
-        else:
-            heed_signals()
-
-    signal.signal(signal.SIGINT, receive)
-    signal.signal(signal.SIGTERM, receive)
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, raise_or_wait)
-
-
-def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether a library is at work that must not be left by an exception."""
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in DELICATE:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def heed_signals() -> None:
-    """Raise if the user has asked to stop; long loops call it."""
-    if not _received:
-        return
-    if _received[-1] == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(128 + _received[-1])
 
 
 def _say(text: str) -> None:

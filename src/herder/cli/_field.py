@@ -236,9 +236,10 @@ def _in_order(labels: Sequence[str]) -> list[str]:
     return distinct
 
 
-def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int, int]:
+def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int | str, int]:
     """Read ``site=value``; a site is named or, where sites have no names, counted from 0."""
-    found: dict[int, int] = {}
+    found: dict[int | str, int] = {}
+    names = given.model.names
     for text in texts:
         name, _, value = text.rpartition("=")
         site = _site(name, given)
@@ -251,9 +252,12 @@ def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int, int]:
             states = given.model.states
             allowed = f"{states[0]} or {states[1]}" if len(states) == 2 else f"0 to {states[-1]}"
             raise ValueError(f"evidence must be {allowed}, got {text!r}")
-        if site in found:
+        key = site if names is None else names[site]
+        if key in found:
             raise ValueError(f"evidence must name each site once, got {text!r} again")
-        found[site] = int(value)
+        found[key] = int(value)
+    if len(found) == given.model.n_sites:
+        raise ValueError("evidence must leave a site free, got all sites")
     return found
 
 

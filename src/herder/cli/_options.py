@@ -5,7 +5,26 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-__all__ = ["Bins", "MaxMemory", "Missing", "Order", "Table"]
+from herder.cli._verb import LIMITS, METHOD
+
+__all__ = ["Bins", "MaxMemory", "Missing", "Order", "RandomState", "Table", "Threads"]
+
+RandomState: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--random-state", min=0, metavar="SEED", help="Random seed.", rich_help_panel=METHOD
+    ),
+]
+Threads: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        help="Threads; all cores by default.",
+        rich_help_panel=LIMITS,
+    ),
+]
 
 Table: TypeAlias = Annotated[
     Path,

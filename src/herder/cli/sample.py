@@ -1,66 +1,105 @@
 """``herder sample``: states of a random field."""
 
 import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from herder.cli._border import (
-    command_line,
-    parse_size,
-    progress_bar,
-    refuse_given,
-    require_output,
-    user_errors,
-)
+from herder._errors import ParameterError
+from herder.cli._options import RandomState, Threads
+from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, verb
+from herder.core.summary import Block, Fact, Facts, Summary, Text, counted
+from herder.data.tables import write_table
+
+if TYPE_CHECKING:
+    from herder.cli._field import GivenField
+    from herder.samplers.sampling import Sampling
 
 __all__ = ["sample"]
 
-TABLES = (".csv", ".npy", ".npz", ".parquet")
+#: Cells that are written between two looks at the keyboard.
+CHUNK_CELLS = 2**20
+
+#: Seconds of a run whose cost is printed before.
+LONG_SECONDS = 10.0
+
+#: Seconds for a site, and for each of its neighbours, in one sweep: right within a factor of
+#: three on grids and on complete graphs.
+SECONDS = {"gibbs": (3e-8, 2e-9), "herded-gibbs": (5e-8, 3e-8), "swendsen-wang": (4e-8, 2e-8)}
 
 
-@user_errors
+@verb(
+    example="herder sample ising:64x64 -n 1000 -o states.npz --temperature 2.5 --chains 4",
+    outputs={"output": TABLES, "marginals": (".csv", ".npz", ".parquet")},
+    inputs=("model", "biases"),
+    options={"n_sweeps": "n", "n_chains": "chains", "n_jobs": "threads"},
+    report="marginals, energies, and whether the chains agree",
+    max_memory="4G",
+)
 def sample(
-    context: typer.Context,
+    run: Run,
     model: Annotated[
         str,
         typer.Argument(
             metavar="MODEL",
             help="A random field: a model file (.safetensors), a list of edges (.csv, .npz, "
-            ".parquet with columns source, target, weight), or words such as `ising:64x64`, "
+            ".parquet with columns source, target, weight), or a grid such as `ising:64x64`, "
             "`ising:64x64:periodic`, `potts:64x64:3`.",
         ),
     ],
-    n: Annotated[int, typer.Option("-n", "--rows", metavar="N", help="States to give, in all.")],
+    n: Annotated[
+        int,
+        typer.Option(
+            "-n",
+            "--rows",
+            metavar="N",
+            help="Number of states, over all chains.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where the states go, one a row (.csv, .npy, .npz, .parquet), chain after "
-            "chain; appears whole or not at all. May be left out with --marginals.",
+            help="File for the states, one a row (.csv, .npy, .npz, .parquet), chain after chain. "
+            "May be left out with --marginals.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     method: Annotated[
         Literal["gibbs", "herded-gibbs", "swendsen-wang"],
         typer.Option(
             "--method",
-            help="Site by site at random; the same without random numbers; or by clusters, for "
-            "grids and other models whose couplings are strong and mostly positive.",
+            help="Gibbs sampling; herded Gibbs, which takes no random numbers; or Swendsen-Wang, "
+            "for grids and other models whose couplings are strong and mostly positive.",
+            rich_help_panel=METHOD,
         ),
     ] = "gibbs",
     burn_in: Annotated[
-        int, typer.Option("--burn-in", min=0, metavar="N", help="First sweeps to leave out.")
-    ] = 0,
-    every: Annotated[
         int,
         typer.Option(
-            "--every",
+            "--burn-in",
+            min=0,
+            metavar="N",
+            help="Sweeps to discard at the start of each chain.",
+            rich_help_panel=METHOD,
+        ),
+    ] = 0,
+    thinning: Annotated[
+        int,
+        typer.Option(
+            "--thinning",
             min=1,
             metavar="K",
-            help="Give each K-th state; marginals use all of them.",
+            help="Keep every K-th state; marginals use all of them.",
+            rich_help_panel=METHOD,
         ),
     ] = 1,
     chains: Annotated[
@@ -69,12 +108,17 @@ def sample(
             "--chains",
             min=1,
             metavar="N",
-            help="Chains with starts of their own, run side by side, that share the N states.",
+            help="Chains with their own starts, run in parallel, that share the N states.",
+            rich_help_panel=METHOD,
         ),
     ] = 1,
     order: Annotated[
         Literal["sequential", "reversed", "checkerboard"],
-        typer.Option("--order", help="Order of the sites in a sweep; not for swendsen-wang."),
+        typer.Option(
+            "--order",
+            help="Scan order of the sites; not for swendsen-wang.",
+            rich_help_panel=METHOD,
+        ),
     ] = "sequential",
     evidence: Annotated[
         list[str],
@@ -83,6 +127,7 @@ def sample(
             metavar="SITE=VALUE",
             help="Hold a site at a value, by its name, or by its number from 0 if sites have no "
             "names (repeatable).",
+            rich_help_panel=INPUT,
         ),
     ] = [],  # noqa: B006 (typer copies it)
     temperature: Annotated[
@@ -91,6 +136,7 @@ def sample(
             "--temperature",
             metavar="T",
             help="Divide all energies by T; wide grids of `ising` are critical at 2.269.",
+            rich_help_panel=METHOD,
         ),
     ] = 1.0,
     tempering: Annotated[
@@ -98,8 +144,9 @@ def sample(
         typer.Option(
             "--tempering",
             metavar="1,1.5,2",
-            help="For gibbs: run at these temperatures too and exchange states, for models whose "
-            "chains stay in one valley. The states given are those at 1.",
+            help="For gibbs: parallel tempering at these temperatures, for models with several "
+            "modes. The states written are those at 1.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     biases: Annotated[
@@ -108,6 +155,7 @@ def sample(
             "--biases",
             metavar="FILE",
             help="For a list of edges: table with columns site, bias; 0 by default.",
+            rich_help_panel=INPUT,
         ),
     ] = None,
     states: Annotated[
@@ -116,6 +164,7 @@ def sample(
             "--states",
             metavar="0,1|-1,1",
             help="For a list of edges: values of a site; 0,1 by default.",
+            rich_help_panel=INPUT,
         ),
     ] = None,
     marginals: Annotated[
@@ -123,101 +172,97 @@ def sample(
         typer.Option(
             "--marginals",
             metavar="FILE",
-            help="Write for each site how often it is in each state, with the standard error, "
-            "R-hat and effective sample size.",
+            help="Table of marginals by site, with standard error, R-hat and effective sample "
+            "size.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="PAGE.html",
-            help="Write a page with marginals, energies, and whether the chains agree.",
-        ),
-    ] = None,
-    random_state: Annotated[
-        int, typer.Option("--random-state", min=0, metavar="SEED", help="Where chance begins.")
-    ] = 0,
-    max_memory: Annotated[
-        str,
-        typer.Option(
-            "--max-memory",
-            metavar="SIZE",
-            help="Refuse states that need more, for example 500M or 8G.",
-        ),
-    ] = "4G",
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, help="Threads; all cores by default."),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")
-    ] = False,
-) -> None:
+    random_state: RandomState = 0,
+    threads: Threads = None,
+    every: Annotated[int | None, typer.Option("--every", hidden=True, min=1)] = None,
+) -> Summary:
     """Draw states of a random field: an Ising or Potts model, or a Boltzmann machine.
 
-    Gibbs sampling is right for every model, if it runs long enough. Herded Gibbs takes no random
-    numbers: on models without couplings, and on fully connected ones, its averages come nearer
-    with the number of sweeps, not with its root. On other graphs nothing is proven, and a small
-    error may stay: compare it with gibbs. R-hat near 1 says that chains agree.
+    Gibbs sampling is correct for every model, if it runs long enough. Herded Gibbs takes no
+    random numbers: on models without couplings, and on fully connected ones, its error falls as
+    1/T rather than 1/sqrt(T). On other graphs there is no guarantee, and a small bias may remain:
+    compare it with gibbs. R-hat near 1 means that chains agree.
     """
-    from herder.cli._field import is_made
-
-    inputs = [] if is_made(model) else [Path(model)]
-    inputs += [] if biases is None else [biases]
+    if every is not None:
+        run.warn("--every is deprecated: use --thinning")
+        thinning = every
     if output is None and marginals is None:
-        raise ValueError("output must be given, or --marginals, got neither")
+        raise ParameterError("output", "be given, or --marginals", got="neither")
     if output is None:
-        refuse_given(context, ("every",), "without -o: marginals use every state")
-    taken = list(inputs)
-    for role, path, suffixes in (
-        ("output", output, TABLES),
-        ("marginals", marginals, (".csv", ".npz", ".parquet")),
-        ("report", report, (".html", ".htm")),
-    ):
-        if path is not None:
-            require_output(path, role, suffixes=suffixes, others=taken)
-            taken.append(path)
-    if report is not None:
-        import herder.report  # noqa: F401 (says now if it cannot be made)
+        run.refuse(("thinning", "every"), "without -o: marginals use every state")
     if method == "swendsen-wang":
-        refuse_given(context, ("order",), "for swendsen-wang, which visits clusters")
+        run.refuse(("order",), "for swendsen-wang, which visits clusters")
     if method == "herded-gibbs":
-        refuse_given(context, ("random_state",), "for herded-gibbs: nothing in it is random")
+        run.refuse(("random_state",), "for herded-gibbs: nothing in it is random")
     if method != "gibbs":
-        refuse_given(context, ("tempering",), f"for {method}")
-    from herder.cli._sampling import Job, run_job
+        run.refuse(("tempering",), f"for {method}")
+    if n < 1:
+        raise ParameterError("n", "be a positive integer", n)
+    if chains > n:
+        raise ParameterError("chains", f"be at most the {n} states wanted", chains)
+    heats = _read_temperatures(tempering)
+    from herder import gibbs, herded_gibbs, swendsen_wang
+    from herder.cli._field import read_evidence, read_field
 
-    job = Job(
-        model=model,
-        output=output,
-        n=n,
-        method=method,
-        burn_in=burn_in,
-        every=every,
-        chains=chains,
-        order=order,
-        evidence=tuple(evidence),
-        temperature=temperature,
-        tempering=_heats(tempering),
-        biases=biases,
-        states=states,
-        marginals=marginals,
-        report=report,
-        random_state=random_state,
-        max_memory=parse_size(max_memory),
-        threads=threads,
-        quiet=quiet,
-        command=command_line(context),
-    )
-    with progress_bar() as progress:
-        progress.disable = progress.disable or quiet
-        lines = run_job(job, progress)
-    for line in lines:
-        typer.echo(line)
+    field = read_field(model, biases=biases, states=states, max_memory=run.max_memory)
+    if temperature != 1:
+        field = replace(field, model=field.model.at_temperature(temperature))
+    kept = -(-n // chains)  # states of each chain; the last chains give one less if need be
+    sweeps = (burn_in + kept * thinning) * chains
+    _require_room(run, field, 2 * kept * chains if output else 0)
+    _tell_cost(run, field, method, sweeps * len(heats or (1.0,)), chains, threads)
+    settings: dict[str, Any] = {
+        "n_chains": chains,
+        "burn_in": burn_in,
+        "thinning": thinning,
+        "keep": output is not None,
+        "evidence": read_evidence(evidence, field) or None,
+        "n_jobs": threads,
+        "progress": lambda share, note: run.progress(
+            share, f"{note}, {round(share * sweeps):,} sweeps"
+        ),
+    }
+    if method != "herded-gibbs":
+        settings["random_state"] = random_state
+    if method != "swendsen-wang":
+        settings["order"] = order
+    if heats is not None:
+        settings["temperatures"] = heats
+    samplers = {"gibbs": gibbs, "herded-gibbs": herded_gibbs, "swendsen-wang": swendsen_wang}
+    found = samplers[method](field.model, kept * thinning, **settings)
+    if output is not None:
+        last = np.arange(1, chains + 1) * kept - 1
+        rows = np.delete(found.samples, last[chains - (kept * chains - n) :], axis=0)
+        found = replace(found, samples=rows)
+        _write_states(run, output, field.names, rows)
+    if marginals is not None:
+        table = {"site": np.array(field.names, dtype=object), **found.table()}
+        write_table(run.part(marginals), list(table), [table])
+    notes: list[Block] = [Text(note, "warning") for note in field.notes]
+    about = [Fact("model", field.source, "", counted(len(field.model.edges), "coupling"))]
+    if temperature != 1:
+        about.append(Fact("temperature", temperature, "g", "divides all energies"))
+    if output is not None and output.suffix.lower() == ".csv" and _are_numbers(field.names):
+        notes.append(
+            Text(
+                f"{output} has numbers alone in its row of names, which herder reads back only "
+                "from .npz and .parquet",
+                "warning",
+            )
+        )
+    advice = _advice(run, found)
+    if advice:
+        notes.append(Text(f"options that may help: {', '.join(advice)}"))
+    summary = found.summary(shape=field.shape)
+    return replace(summary, blocks=[Facts(about), *summary.blocks, *notes])
 
 
-def _heats(text: str | None) -> tuple[float, ...] | None:
+def _read_temperatures(text: str | None) -> tuple[float, ...] | None:
     """Read temperatures, the first of which is 1."""
     if text is None:
         return None
@@ -227,7 +272,72 @@ def _heats(text: str | None) -> tuple[float, ...] | None:
         heats = ()
     rising = all(low < high < float("inf") for low, high in itertools.pairwise(heats))
     if len(heats) < 2 or heats[0] != 1 or not rising:
-        raise ValueError(
-            f"tempering must be rising temperatures from 1, such as 1,1.5,2, got {text!r}"
-        )
+        raise ParameterError("tempering", "be rising temperatures from 1, such as 1,1.5,2", text)
     return heats
+
+
+def _require_room(run: Run, field: "GivenField", n_states: int) -> None:
+    needed = n_states * field.model.n_sites
+    if needed > run.max_memory:
+        raise ParameterError(
+            "max_memory",
+            f"be at least {needed / 2**20:,.0f}M for states of {field.model.n_sites:,} sites",
+            got=f"{run.max_memory / 2**20:,.0f}M: raise it, keep fewer states with --thinning, or "
+            "ask for --marginals alone",
+        )
+
+
+def _tell_cost(
+    run: Run, field: "GivenField", method: str, sweeps: int, chains: int, threads: int | None
+) -> None:
+    """Print what a long run will cost."""
+    from herder.core.lanes import count_threads
+
+    model = field.model
+    per_site, per_neighbour = SECONDS[method]
+    states = model.n_states - 1  # of two, one is enough
+    work = per_site * model.n_sites * states + per_neighbour * 2 * len(model.edges)
+    seconds = sweeps * work / min(count_threads(threads), chains)
+    if seconds > LONG_SECONDS:
+        size = f"{model.n_sites:,} sites and {len(model.edges):,} edges"
+        run.say(f"{field.source}: {sweeps:,} sweeps over {size}, about {seconds:,.0f} s")
+
+
+def _write_states(run: Run, output: Path, names: Sequence[str], rows: NDArray[np.int8]) -> None:
+    """Write states in chunks; an array without names is written as it is."""
+    part = run.part(output)
+    if part.suffix.lower() == ".npy":
+        with open(part, "wb") as stream:
+            np.save(stream, rows)
+        return
+
+    def chunks() -> Iterator[dict[str, NDArray[Any]]]:
+        size = max(1, CHUNK_CELLS // rows.shape[1])
+        for start in range(0, len(rows), size):
+            run.progress(start / len(rows), "writing")
+            block = np.ascontiguousarray(rows[start : start + size].T)
+            yield dict(zip(names, block, strict=True))
+
+    write_table(part, names, chunks())
+
+
+def _are_numbers(names: Sequence[str]) -> bool:
+    return all(name.lstrip("-").isdecimal() for name in names)
+
+
+def _advice(run: Run, found: "Sampling") -> list[str]:
+    """Return options that may help where chains disagree or draws are few."""
+    from herder.samplers.monitor import FEW_DRAWS, LARGEST_R_HAT
+
+    typed = run.context.params
+    options = ["--chains 4"] if found.n_chains == 1 and typed["n"] >= 4 else []
+    apart = bool((found.r_hat > LARGEST_R_HAT).any())
+    if apart and not found.burn_in:
+        options.append("--burn-in")
+    if apart or (found.ess < FEW_DRAWS).any():
+        options.append("a larger -n")
+    if apart and found.method != "swendsen-wang" and typed["tempering"] is None:
+        weights = found.model.edge_weights
+        mostly = bool(len(weights)) and (weights > 0).mean() > 0.9
+        options.append("--method swendsen-wang" if mostly else "--tempering 1,1.5,2.2,3.3")
+    return options

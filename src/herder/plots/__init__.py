@@ -1,40 +1,72 @@
-"""Pictures of results: each function takes a result and gives a matplotlib Figure."""
+"""Pictures of results: each function takes a result and returns a matplotlib Figure.
 
-from herder.plots.convergence import plot_convergence, plot_scan_report
-from herder.plots.dynamics import plot_tipi
-from herder.plots.fields import plot_couplings, plot_energies, plot_sampling, plot_state
-from herder.plots.moments import (
-    plot_agreement,
-    plot_count_distribution,
-    plot_moment_error,
-    plot_weight_norm,
-)
-from herder.plots.online import (
-    plot_calibration,
-    plot_progressive,
-    plot_update,
-    plot_weights,
-)
-from herder.plots.thinning import plot_density, plot_marginals, plot_mmd_path, plot_picks
+`draw` makes the picture that a summary names: `PICTURES` registers a function for a type of
+result and a name. Modules are loaded when one of their pictures is drawn.
+"""
 
-__all__ = [
-    "plot_agreement",
-    "plot_calibration",
-    "plot_convergence",
-    "plot_count_distribution",
-    "plot_couplings",
-    "plot_density",
-    "plot_energies",
-    "plot_marginals",
-    "plot_mmd_path",
-    "plot_moment_error",
-    "plot_picks",
-    "plot_progressive",
-    "plot_sampling",
-    "plot_scan_report",
-    "plot_state",
-    "plot_tipi",
-    "plot_update",
-    "plot_weight_norm",
-    "plot_weights",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from herder.core.summary import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_HOME = {
+    "plot_agreement": "moments",
+    "plot_calibration": "online",
+    "plot_convergence": "convergence",
+    "plot_count_distribution": "moments",
+    "plot_couplings": "fields",
+    "plot_density": "thinning",
+    "plot_energies": "fields",
+    "plot_marginals": "thinning",
+    "plot_mmd_path": "thinning",
+    "plot_moment_error": "moments",
+    "plot_picks": "thinning",
+    "plot_progressive": "online",
+    "plot_sampling": "fields",
+    "plot_scan_report": "convergence",
+    "plot_state": "fields",
+    "plot_tipi": "dynamics",
+    "plot_update": "online",
+    "plot_weight_norm": "moments",
+    "plot_weights": "online",
+}
+
+__all__ = sorted([*_HOME, "draw"])  # pyright: ignore[reportUnsupportedDunderAll]
+
+#: Type of a result and name of a picture: module and function that draws it.
+PICTURES = {
+    ("Thinning", "picks"): ("thinning", "draw_picks"),
+    ("Thinning", "marginals"): ("thinning", "draw_marginals"),
+    ("Thinning", "mmd"): ("thinning", "draw_mmd"),
+    ("Sampling", "marginals"): ("fields", "plot_sampling"),
+    ("Sampling", "energies"): ("fields", "draw_energies"),
+    ("Sampling", "state"): ("fields", "draw_last_state"),
+    ("PairwiseModel", "couplings"): ("fields", "plot_couplings"),
+    ("PottsModel", "couplings"): ("fields", "plot_couplings"),
+}
+
+
+def draw(picture: Picture) -> "Figure":
+    """Draw a picture that a summary names.
+
+    Parameters
+    ----------
+    picture : Picture
+        Its result may also be a Figure, which is taken as it is.
+    """
+    kind = type(picture.result).__name__
+    if kind == "Figure":
+        figure: Any = picture.result
+        return figure
+    module, function = PICTURES[kind, picture.name]
+    drawn = getattr(import_module(f"herder.plots.{module}"), function)
+    return drawn(picture.result, **picture.options)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'herder.plots' has no attribute {name!r}")
+    return getattr(import_module(f"herder.plots.{_HOME[name]}"), name)

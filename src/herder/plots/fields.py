@@ -20,7 +20,7 @@ from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.plots._sites import draw_map, draw_sorted, name_sites
 from herder.plots._style import GREY, INK, SERIES, STATES, line_style, new_figure
-from herder.samplers.sampling import Sampling
+from herder.samplers.sampling import EXACT_STATES, Sampling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,6 +48,9 @@ REACHED = 0.99
 
 #: Bins of a histogram of energies, and points of a trace, at most.
 N_BINS, MAX_TRACE = 40, 2000
+
+#: States whose energies are drawn, at most.
+N_ENERGIES = 20_000
 
 #: An R-hat above this says that chains do not agree yet.
 R_HAT = 1.01
@@ -196,6 +199,19 @@ def plot_energies(
         right.set_xlabel("state")
         right.set_ylabel("energy")
     return figure
+
+
+def draw_energies(run: Sampling) -> "Figure":
+    """Draw the energies of the states of a run, with the exact mean of a small model."""
+    states = run.samples[:: -(-len(run.samples) // N_ENERGIES)]
+    small = run.model.n_states**run.model.n_sites <= EXACT_STATES and not len(run.held)
+    mean = run.model.exact().mean_energy if small else None
+    return plot_energies({run.method: run.model.energy(states)}, exact=mean)
+
+
+def draw_last_state(run: Sampling, shape: Sequence[int]) -> "Figure":
+    """Draw the last state of a run on a grid."""
+    return plot_state(shape, run.samples[-1])
 
 
 def plot_sampling(

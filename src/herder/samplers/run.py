@@ -201,7 +201,7 @@ def run_chains(
     units = [(begin, min(begin + stride, total)) for begin in range(0, total, stride)]
     run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note=method)
     samples = kept.reshape(-1, model.n_sites)
-    return _summarise(method, condition, chains, monitors, samples, origin)
+    return _summarise(method, condition, chains, monitors, samples, origin, burn_in)
 
 
 def stream_chain(condition: Condition, chain: Chain) -> Iterator[NDArray[np.int8]]:
@@ -230,6 +230,7 @@ def _summarise(
     monitors: list[Monitor],
     samples: NDArray[np.int8],
     origin: str,
+    burn_in: int,
 ) -> Sampling:
     model = condition.model
     n = sum(monitor.n_sweeps for monitor in monitors)
@@ -271,7 +272,9 @@ def _summarise(
         method=method,
         diagnostics={key: [fact[key] for fact in facts] for key in facts[0]},
         position=position,
+        model=model,
         names=model.names,
+        burn_in=burn_in,
         held=condition.held,
         notes=run_notes(method, condition.field, monitors, r_hat, ess),
     )

@@ -9,8 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.state import load_arrays, save_arrays
+from herder.core.summary import (
+    Block,
+    Fact,
+    Facts,
+    Picture,
+    Section,
+    Summary,
+    Table,
+    Text,
+    counted,
+    show,
+)
+from herder.samplers.orders import Field
 
 __all__ = ["ChainPosition", "Sampling", "SamplingPosition"]
+
+#: Samplers by their names in prose.
+NAMES = {
+    "gibbs": "Gibbs sampling",
+    "herded-gibbs": "herded Gibbs",
+    "swendsen-wang": "Swendsen-Wang",
+}
+
+#: What samplers report of themselves: name, format and meaning; of each the mean over chains.
+DIAGNOSTICS = {
+    "swaps": ("swaps accepted", ".0%", "between neighbouring temperatures"),
+    "n_weights": ("weights", ",.0f", "of herded Gibbs: one for each site and neighbour state"),
+    "cluster_size": ("cluster size", ".4g", "sites, on average"),
+}
+
+#: Sites that a table shows; states of a model whose exact marginals are shown beside the run's;
+#: edges beyond which a picture of couplings would be an even grey.
+N_SITES, EXACT_STATES, MAX_EDGES = 15, 2**16, 200_000
 
 #: What a file of a position says it is.
 POSITION = "herder sampling position 1"
@@ -110,8 +141,12 @@ class Sampling:
         What the sampler has to say: swap rates, number of weights, mean size of clusters.
     position : SamplingPosition
         Where the chains stand, for ``resume=``.
+    model : PairwiseModel or PottsModel
+        What was sampled.
     names : tuple of str or None
         Names of the sites.
+    burn_in : int
+        Sweeps that were discarded at the start of each chain.
     held : ndarray
         Sites that were held by evidence.
     notes : tuple of str
@@ -131,7 +166,9 @@ class Sampling:
     method: str
     diagnostics: dict[str, Any]
     position: SamplingPosition = field(repr=False)
+    model: Field = field(repr=False)
     names: tuple[str, ...] | None = None
+    burn_in: int = 0
     held: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     notes: tuple[str, ...] = ()
 
@@ -150,22 +187,133 @@ class Sampling:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.samples, dtype=dtype, copy=copy)
 
-    def summary(self) -> str:
-        """Give the run in words: what was done, how far chains agree, what to mind."""
-        free = np.setdiff1d(np.arange(len(self.r_hat)), self.held)
-        r_hat, ess = self.r_hat[free], self.ess[free]
-        lines = [
-            f"{self.method}: {self.n_chains} chain(s) of {self.n_sweeps} sweeps, "
-            f"{len(self)} states kept"
-        ]
-        if not np.isnan(r_hat).all():
-            lines.append(
-                f"R-hat at most {np.nanmax(r_hat):.4g}, effective draws at least "
-                f"{np.nanmin(ess):,.0f}, standard errors at most {np.nanmax(self.errors):.2g}"
-            )
+    def summary(self, *, shape: tuple[int, ...] | None = None) -> Summary:
+        """Return what was done, how far chains agree, and the marginals of the sites.
+
+        Parameters
+        ----------
+        shape : tuple of two int, optional
+            Rows and columns of a grid; a page then shows it as a map.
+        """
+        warnings = [Text(note, "warning") for note in self.notes]
+        what = counted(len(self), "state") if len(self) else "marginals"
+        sites = counted(self.model.n_sites, "site")
+        return Summary(
+            f"{what} of {sites} by {NAMES[self.method]}",
+            [Facts(self._facts()), *warnings],
+            [
+                Section("Site by site", self._sites(shape)),
+                *([Section("Energies", self._energies(shape))] if len(self) else []),
+                *([Section("Couplings", self._couplings())] if len(self.model.edges) else []),
+            ],
+        )
+
+    def table(self) -> dict[str, NDArray[np.float64]]:
+        """Return marginals, standard errors, R-hat and effective sample size as columns."""
+        table: dict[str, NDArray[np.float64]] = {}
+        if self.marginals.ndim == 1:
+            table |= {"probability": self.marginals, "error": self.errors}
+        else:
+            for state in range(self.marginals.shape[1]):
+                table[f"probability_{state}"] = self.marginals[:, state]
+                table[f"error_{state}"] = self.errors[:, state]
+        return table | {"r_hat": self.r_hat, "ess": self.ess}
+
+    def _facts(self) -> list[Fact]:
+        sweeps = f"of {counted(self.n_sweeps, 'sweep')} each"
+        if self.burn_in:
+            sweeps += f", after {self.burn_in:,} of burn-in"
+        facts = [Fact("chains", self.n_chains, "", sweeps)]
+        if len(self.held):
+            facts.append(Fact("sites held", len(self.held), "", "by evidence"))
+        if not np.isnan(self.r_hat).all():
+            worst, least = int(np.nanargmax(self.r_hat)), int(np.nanargmin(self.ess))
+            facts += [
+                Fact("R-hat", self.r_hat[worst], ".4g", f"at most, at {self._name(worst)}"),
+                Fact(
+                    "effective sample size",
+                    self.ess[least],
+                    ",.0f",
+                    f"at least, at {self._name(least)}; median {np.nanmedian(self.ess):,.0f}",
+                ),
+                Fact("standard error", np.nanmax(self.errors), ".2g", "of a marginal, at most"),
+            ]
+        for name, values in self.diagnostics.items():
+            label, spec, meaning = DIAGNOSTICS.get(name, (name, "", "mean over the chains"))
+            means = np.atleast_1d(np.mean(values, axis=0)).tolist()
+            facts.append(Fact(label, ", ".join(show(mean, spec) for mean in means), "", meaning))
         numbers = {name: value for name, value in self.averages.items() if np.ndim(value) == 0}
-        lines += [f"{name}: {value:.6g}" for name, value in numbers.items()]
-        return "\n".join([*lines, *(f"Mind: {note}" for note in self.notes)])
+        return facts + [Fact(name, value, ".6g") for name, value in numbers.items()]
+
+    def _sites(self, shape: tuple[int, ...] | None) -> list[Block]:
+        upper = self.marginals.ndim == 1
+        what = "Probability of " + ("the upper state" if upper else "each state")
+        text = f"{what} of each site with two standard errors, and R-hat by site."
+        exact = None
+        small = self.model.n_states**self.model.n_sites <= EXACT_STATES
+        if small and not len(self.held):
+            exact = self.model.exact()
+            error = float(np.abs(self.marginals - exact.marginals).max())
+            text += (
+                " The model is small enough for exact marginals: the largest error is "
+                f"{error:.2e}, and the points on the left should lie on the line."
+            )
+        options = {"exact": exact, "shape": shape if len(shape or ()) == 2 else None}
+        description = "Marginals of the sites with their errors, and R-hat of the sites."
+        return [Text(text), Picture("marginals", self, description, "", options), self._worst()]
+
+    def _worst(self) -> Table:
+        """Return the sites whose R-hat is largest."""
+        order = np.argsort(-np.nan_to_num(self.r_hat, nan=0.0), kind="stable")[:N_SITES]
+        n = len(self.r_hat)
+        marginals, errors = self.marginals.reshape(n, -1), self.errors.reshape(n, -1)
+        states = ["upper"] if self.marginals.ndim == 1 else range(marginals.shape[1])
+        rows = [
+            (
+                self._name(site),
+                *(
+                    f"{p:.4f} ± {e:.4f}"
+                    for p, e in zip(marginals[site], errors[site], strict=True)
+                ),
+                float(self.r_hat[site]),
+                float(self.ess[site]),
+            )
+            for site in order.tolist()
+        ]
+        header = ("site", *(f"P({state})" for state in states), "R-hat", "effective sample size")
+        more = f"; {n - len(rows):,} more" if n > len(rows) else ""
+        specs = ("", *[""] * len(states), ".4f", ",.0f")
+        return Table(header, rows, specs, f"Sites, those with the largest R-hat first{more}")
+
+    def _energies(self, shape: tuple[int, ...] | None) -> list[Block]:
+        text = (
+            "Energies of the states: their distribution, and their trace. A trace that still "
+            "rises or falls at its end, or stays at one level for long, comes from chains that "
+            "have not converged."
+        )
+        blocks: list[Block] = [
+            Text(text),
+            Picture("energies", self, "Histogram of energies, and their trace."),
+        ]
+        if len(shape or ()) == 2:
+            description = "The last state, one pixel a site."
+            blocks.append(Picture("state", self, description, "The last state.", {"shape": shape}))
+        return blocks
+
+    def _couplings(self) -> list[Block]:
+        weights = self.model.edge_weights
+        low, high = float(weights.min()), float(weights.max())
+        span = f"of {low:.4g}" if low == high else f"from {low:.4g} to {high:.4g}"
+        text = f"{len(weights):,} couplings {span}; a positive coupling favours equal states."
+        if low == high or len(weights) > MAX_EDGES:
+            return [Text(text)]
+        return [
+            Text(text),
+            Picture("couplings", self.model, "Couplings as a matrix of colours."),
+        ]
+
+    def _name(self, site: int) -> str:
+        return f"x{site}" if self.names is None else self.names[site]
 
     @property
     def chains(self) -> NDArray[np.int8]:
