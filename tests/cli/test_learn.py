@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import herder.online
 from herder import NHERD, hash_features
-from herder.cli import _svmlight, app
-from herder.data import write_table
+from herder.cli import app
+from herder.data import svmlight, write_table
 from herder.io import load, read_model, save
 
 rng = np.random.default_rng(12)
@@ -108,7 +108,7 @@ def test_the_error_is_shown_as_rows_go_by(tickets, tmp_path):
 
 
 def test_standard_input_grows_as_features_come(tickets, tmp_path, monkeypatch):
-    monkeypatch.setattr(_svmlight, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(svmlight, "BLOCK_BYTES", 512)
     text = lines(TABLE[:9, :5], LABELS[:9]) + lines(TABLE, LABELS)
     run("learn", "-", "-o", tmp_path / "m.safetensors", "--classes", "-1,1", stdin=text.encode())
     narrow = np.where(np.arange(31) <= 5, shifted(TABLE[:9]), 0)

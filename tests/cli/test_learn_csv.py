@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from herder import NHERD
-from herder.cli import _columns, _csv_lines, app
+from herder.cli import app
+from herder.data import csv_table, features
 from herder.io import load
 
 rng = np.random.default_rng(5)
@@ -107,8 +108,8 @@ def test_all_broken_lines_are_counted_whatever_the_blocks(tmp_path_factory, line
     rows = broken(**{f"at{line}": text for line, text in sorted(lines.items())})
     path, out = table(folder / "t.csv", rows), folder / "m.safetensors"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_columns, "CHUNK_BYTES", size)
-        patch.setattr(_csv_lines, "BLOCK_FIELDS", size // 2000)
+        patch.setattr(features, "CHUNK_BYTES", size)
+        patch.setattr(csv_table, "CSV_BLOCK", size // 2000)
         done = run("learn", path, "-o", out, "--skip-broken")
         model = load(out).coef_
         assert f"{len(lines)} broken line" in done.stdout
@@ -160,7 +161,7 @@ def test_a_file_of_nothing_but_broken_lines(tmp_path):
     [
         ("", "must hold a table, got an empty file"),
         ("\n\n", "must hold a table, got only blank lines"),
-        ("a,label\n", "must hold at least one row, got none"),
+        ("a,label\n", "must hold at least one row and one column, got 0 rows and 2 columns"),
         ("1,2\n3,4\n", "must begin with a row of column names, got a first row of numbers, 1, 2"),
         ("a,,label\n1,2,x\n", "must name every column, got no name for 2"),
         ("a,a,label\n1,2,x\n", "must have distinct column names, got 'a' twice"),

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from herder import NHERD
 from herder.cli import _learning, app
-from herder.cli._columns import Columns
+from herder.data.features import FeatureColumns
 from herder.io import load
 
 
@@ -49,7 +49,7 @@ whole = st.integers(-(2**53), 2**53)
 
 @given(whole)
 def test_a_whole_number_has_one_spelling(value):
-    columns = Columns("label", (), (), ("c",))
+    columns = FeatureColumns("label", (), (), ("c",))
     texts = [str(value), f"{value}.0", f"{value}.", repr(float(value))]
     cells = [
         np.array([value]),
@@ -62,7 +62,7 @@ def test_a_whole_number_has_one_spelling(value):
 
 
 def test_other_values_are_spelt_alike_too():
-    columns = Columns("label", (), (), ("c",))
+    columns = FeatureColumns("label", (), (), ("c",))
     for column in (np.array([0.1, 1.5]), np.array([0.1, 1.5], np.float32)):
         assert columns.tokens({"c": column}) == [["c=0.1"], ["c=1.5"]]
     texts = np.array(["0.10", "15e-1", "007", "1.2.3", "nan", "é", None], object)

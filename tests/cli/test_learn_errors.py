@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from herder import NHERD
-from herder.cli import _svmlight, app
-from herder.data import write_table
+from herder.cli import app
+from herder.data import svmlight, write_table
 from herder.io import load, save
 
 GOOD = "1 1:1 2:1\n-1 2:3\n" * 20
@@ -144,7 +144,7 @@ def test_too_many_labels_are_measurements(tmp_path):
 
 
 def test_what_is_read_once_is_learnt_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(_svmlight, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(svmlight, "BLOCK_BYTES", 512)
     out = ("-q", "-o", tmp_path / "m.safetensors")
     line = error_line("-", *out, "--epochs", 2, stdin=GOOD.encode())
     assert "epochs must be 1 for what can be read once, got 2" in line

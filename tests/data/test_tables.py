@@ -15,6 +15,7 @@ from pyarrow import parquet
 from herder.core.files import whole_file
 from herder.core.state import load_arrays, save_arrays
 from herder.data import map_array, open_table, write_table
+from herder.data.broken import BrokenRows
 
 FORMATS = ["csv", "npy", "npz", "parquet"]
 
@@ -282,8 +283,6 @@ def test_csv_writes_plain_text(tmp_path):
             "1,2.5\n3,4\n",
             "must begin with a row of column names, got a first row of numbers, 1, 2.5",
         ),
-        ("a,b\n1,2\n3\n", "must have 2 fields in every row, got 1 in line 3"),
-        ('a,b\n"1\n",2\n3,4,5\n', "must have 2 fields in every row, got 3 in line 4"),
         ("a,b,a\n1,2,3\n", "must have distinct column names, got 'a' twice"),
         (",b\n1,2\n", "must name every column, got no name for 1"),
         ("a;b\n1;2\n", "must separate its columns by commas, got 'a;b'"),
@@ -296,6 +295,22 @@ def test_csv_errors(tmp_path, text, error):
     with pytest.raises(ValueError, match=r"t\.csv must ") as caught:
         open_table(path)
     assert str(caught.value).startswith(f"{path} {error}")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"), [("a,b\n1,2\n3\n", 3, 1), ('a,b\n"1\n",2\n3,4,5\n', 4, 3)]
+)
+def test_csv_rows_of_another_length_are_told_by_their_lines(tmp_path, text, line, found):
+    path = csv_file(tmp_path, text)
+    with pytest.raises(ValueError, match=f"must have 2 fields, as the header has, got {found}$"):
+        open_table(path)
+    broken = BrokenRows(skip=True)
+    source = open_table(path, broken=broken)
+    assert broken.first.startswith(f"line {line} of {path} must have 2 fields")
+    (block,) = source.blocks()
+    assert (source.n_rows, source.unit, len(block)) == (1, "line", 1)
+    assert block.places.tolist() == [2]
+    assert [place for place, _, _ in block.broken] == [line]
 
 
 # npy, npz and parquet

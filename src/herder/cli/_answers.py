@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.cli._batch import Batch, Faults, LabelKind, counted, label_value
-from herder.cli._stream import Stream
+from herder.cli._border import heed_signals
+from herder.data.batches import Batch, LabelKind, label_value
+from herder.data.broken import BrokenRows, counted
+from herder.data.labelled import LabelledFiles
 
-__all__ = ["Answers", "Marks", "Teller"]
+__all__ = ["SKIP_BROKEN", "Answers", "Marks", "Teller"]
+
+#: What to do about a broken row.
+SKIP_BROKEN = "--skip-broken leaves such {unit}s out"
 
 
 @dataclass(frozen=True)
@@ -130,9 +135,10 @@ class Teller:
             odds = np.take_along_axis(model.predict_proba(X), places[:, None], axis=1)[:, 0]
         return Answers(model.classes_[places], margins, odds)
 
-    def answers(self, stream: Stream, faults: Faults) -> Iterator[tuple[Batch, Answers]]:
-        """Predict all rows of a stream."""
-        for batch in stream.batches(faults):
+    def answers(self, files: LabelledFiles, broken: BrokenRows) -> Iterator[tuple[Batch, Answers]]:
+        """Predict all rows of some files."""
+        for batch in files.batches(broken):
+            heed_signals()
             if len(batch):
                 yield batch, self.answer(batch)
 

@@ -10,9 +10,9 @@ import typer
 from rich.progress import Progress
 
 from herder._errors import ParameterError
-from herder.cli._batch import counted
 from herder.cli._binary import BinaryTable, read_binary
 from herder.core.files import whole_file
+from herder.data.broken import counted
 from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.check import FitCheck, check_fit

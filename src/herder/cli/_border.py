@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -33,6 +34,7 @@ __all__ = [
     "refuse_given",
     "require_output",
     "user_errors",
+    "watch",
 ]
 
 P = ParamSpec("P")
@@ -106,6 +108,20 @@ def progress_bar() -> Progress:
         console=console,
         disable=not console.is_terminal,
     )
+
+
+def watch(progress: Progress) -> Callable[[float, str], None]:
+    """Show what the library reports of its progress: one bar for each kind of work."""
+    tasks: dict[str, TaskID] = {}
+
+    def show(share: float, note: str) -> None:
+        heed_signals()
+        kind, _, detail = note.partition(", ")
+        if kind not in tasks:
+            tasks[kind] = progress.add_task(kind, total=1.0, note="")
+        progress.update(tasks[kind], completed=share, note=detail)
+
+    return show
 
 
 def parse_size(text: str) -> int:

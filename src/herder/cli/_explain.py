@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder.cli._columns import Columns
+from herder.data.features import FeatureColumns
 from herder.data.hashing import hash_features
 
 __all__ = ["Ranking", "Words", "rank"]
@@ -24,13 +24,13 @@ class Words:
 
     Parameters
     ----------
-    columns : Columns
+    columns : FeatureColumns
         How words are hashed.
     places : set of int
         Features whose words are wanted.
     """
 
-    columns: Columns
+    columns: FeatureColumns
     places: set[int]
     counts: dict[int, Counter[tuple[str, int]]] = field(default_factory=dict)
 
@@ -84,12 +84,12 @@ class Ranking:
         """All features that are listed."""
         return {place for block in self.places for place in block}
 
-    def lines(self, columns: Columns | None, words: Words | None = None) -> list[str]:
+    def lines(self, columns: FeatureColumns | None, words: Words | None = None) -> list[str]:
         """Give a table as lines, or one a class beyond two.
 
         Parameters
         ----------
-        columns : Columns or None
+        columns : FeatureColumns or None
             Of the table that the model was trained on; None for svmlight lines.
         words : Words, optional
             Gives names to hashed features.
@@ -169,7 +169,7 @@ def _deviations(model: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Non
     return None if variances is None else np.sqrt(variances).reshape(shape)
 
 
-def _name(place: int, columns: Columns | None, words: Words | None) -> tuple[str, int]:
+def _name(place: int, columns: FeatureColumns | None, words: Words | None) -> tuple[str, int]:
     """Name a feature, and give the sign that it counts with."""
     if columns is None:
         return str(place), 1

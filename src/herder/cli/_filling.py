@@ -1,6 +1,5 @@
 """What ``herder predict`` does with a random field: fill gaps of rows, and list couplings."""
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from herder._errors import ParameterError
-from herder.cli._batch import counted
 from herder.cli._binary import binary_block, numbered_chunks
 from herder.data import TableSource, open_table, write_table
+from herder.data.broken import counted
+from herder.data.csv_table import write_csv_rows
 from herder.learn.missing import conditional_probabilities
 from herder.models.pairwise import PairwiseModel
 
@@ -101,11 +101,7 @@ def fill_gaps(
         # what has been printed cannot be taken back
         for start, chunk in numbered_chunks(source, CHUNK_BYTES):
             binary_block(source.path, chunk, sites, start, states=model.states)
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(names)
-        for chunk in chunks:
-            columns = (chunk[name].tolist() for name in names)
-            writer.writerows(zip(*columns, strict=True))
+        write_csv_rows(out, names, chunks)
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder.cli._batch import Batch, LabelKind, label_kind, label_value
+from herder.data.batches import Batch, LabelKind, label_kind, label_value
 
 __all__ = ["ALGORITHMS", "Learner", "Tally", "make_model", "require_room"]
 

@@ -16,13 +16,14 @@ import typer
 from rich.progress import Progress, TaskID
 
 from herder._errors import ParameterError
-from herder.cli._answers import Marks, Teller
-from herder.cli._batch import Batch, Faults, counted, joined, label_kind, label_value
-from herder.cli._border import STOPPED, heed_signals
-from herder.cli._columns import Columns, choose_columns
+from herder.cli._answers import SKIP_BROKEN, Marks, Teller
+from herder.cli._border import STOPPED, heed_signals, watch
 from herder.cli._learner import ALGORITHMS, Learner, Tally, make_model
-from herder.cli._stream import Facts, Input, Stream, open_stream
-from herder.cli._svmlight import STDIN
+from herder.data.batches import Batch, join_batches, label_kind, label_value
+from herder.data.broken import BrokenRows, counted
+from herder.data.features import FeatureColumns, choose_columns
+from herder.data.labelled import InputSpec, LabelledFiles, LabelledScan, open_labelled
+from herder.data.svmlight import STDIN
 from herder.io import read_model, save
 
 __all__ = ["Job", "run_job"]
@@ -67,6 +68,10 @@ class Job:
     skip_broken: bool
     max_memory: int
     quiet: bool
+
+    def broken(self) -> BrokenRows:
+        """Begin to count broken rows."""
+        return BrokenRows(self.skip_broken, SKIP_BROKEN)
 
 
 class Board:
@@ -137,10 +142,10 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> None:
     model, kept = (None, None) if job.start is None else _started(job, job.start)
     stream = _opened(job, model, kept)
     test = None if job.test is None else _test_stream(job, job.test, stream)
-    faults = Faults(job.skip_broken)
-    facts = stream.scan(faults, progress) if stream.can_repeat else None
+    broken = job.broken()
+    facts = stream.scan(broken, watch(progress)) if stream.can_repeat else None
     if test is not None and test.can_repeat:
-        test.scan(Faults(job.skip_broken), progress)
+        test.scan(job.broken(), watch(progress))
     if facts is None and job.epochs > 1:
         raise ParameterError("epochs", "be 1 for what can be read once", job.epochs)
     learner = Learner(
@@ -154,13 +159,13 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> None:
     elif job.features is not None:
         learner.widen(job.features)
     # broken lines of a file have been counted by now
-    _learn(job, stream, learner, faults if facts is None else Faults(job.skip_broken), board)
+    _learn(job, stream, learner, broken if facts is None else job.broken(), board)
     save(learner.finish(), job.output, meta={"input": stream.input.to_json()})
     try:
-        for line in _summary(job, learner, faults):
+        for line in _summary(job, learner, broken):
             board.say(line)
         if test is not None:
-            for line in _test_lines(test, learner.model, Faults(job.skip_broken), progress):
+            for line in _test_lines(test, learner.model, job.broken(), progress):
                 board.say(line)
     except KeyboardInterrupt:
         typer.echo(f"herder: stopped: {job.output} was written, but not tested", err=True)
@@ -169,7 +174,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> None:
         raise ValueError(f"{error}; {job.output} was written, but not tested") from error
 
 
-def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
+def _started(job: Job, path: Path) -> tuple[Any, InputSpec | None]:
     """Read the model that goes on, and how its rows became features if that is known."""
     model, meta = read_model(path)
     if not hasattr(model, "classes_"):
@@ -184,15 +189,15 @@ def _started(job: Job, path: Path) -> tuple[Any, Input | None]:
                 "classes, and no room for more",
             )
         model.set_params(new_classes="add")
-    return model, Input.of_model(path, meta)
+    return model, InputSpec.of_model(path, meta)
 
 
-def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
+def _opened(job: Job, model: Any, kept: InputSpec | None) -> LabelledFiles:
     """Open the files, and decide what their columns are for."""
-    stream = open_stream(
+    stream = open_labelled(
         job.train,
         role="train",
-        skip_broken=job.skip_broken,
+        broken=job.broken(),
         n_features=job.features,
         weight=job.weight,
     )
@@ -205,7 +210,7 @@ def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
             raise ParameterError(
                 "train", f"be a table, which {job.start} learnt from", got="lines"
             )
-        return replace(stream, input=Input(None, normalise))
+        return replace(stream, input=InputSpec(None, normalise))
     _refuse({"features": job.features}, "for tables")
     if kept is not None:
         _refuse(given, "with --continue")
@@ -224,7 +229,7 @@ def _opened(job: Job, model: Any, kept: Input | None) -> Stream:
         )
         if model is not None:
             _require_fit(job, model, columns)
-    return replace(stream, input=Input(columns, normalise))
+    return replace(stream, input=InputSpec(columns, normalise))
 
 
 def _refuse(given: dict[str, Any], where: str) -> None:
@@ -234,7 +239,7 @@ def _refuse(given: dict[str, Any], where: str) -> None:
             raise ParameterError(option, f"be left out {where}", got=f"{shown}")
 
 
-def _require_fit(job: Job, model: Any, columns: Columns) -> None:
+def _require_fit(job: Job, model: Any, columns: FeatureColumns) -> None:
     """Refuse columns that are not the features of a model saved from Python."""
     names = getattr(model, "feature_names_in_", None)
     if columns.width != model.n_features_in_ or (
@@ -247,7 +252,7 @@ def _require_fit(job: Job, model: Any, columns: Columns) -> None:
         )
 
 
-def _new_model(job: Job, facts: Facts | None) -> Any:
+def _new_model(job: Job, facts: LabelledScan | None) -> Any:
     model = make_model(
         job.algorithm,
         job.options,
@@ -261,7 +266,7 @@ def _new_model(job: Job, facts: Facts | None) -> Any:
     return model
 
 
-def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
+def _class_weight(job: Job, facts: LabelledScan | None) -> dict[int | str, float]:
     """Give a factor for each class, from ``balanced`` or ``label=factor``."""
     found: dict[int | str, float] = {}
     names = [text.rpartition("=")[0] for text in job.class_weight]
@@ -295,9 +300,11 @@ def _class_weight(job: Job, facts: Facts | None) -> dict[int | str, float]:
     return found
 
 
-def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Board) -> None:
+def _learn(
+    job: Job, stream: LabelledFiles, learner: Learner, broken: BrokenRows, board: Board
+) -> None:
     """Make the passes; the progressive error is that of the first."""
-    held = _hold(job, stream, faults, board.progress) if job.shuffle else None
+    held = _hold(job, stream, broken, board.progress) if job.shuffle else None
     rng = np.random.default_rng(job.random_state)
     first = Tally()
     for epoch in range(1, job.epochs + 1):
@@ -306,7 +313,7 @@ def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Bo
         task = board.progress.add_task(what, total=size, note="")
         learner.tally = Tally()
         counts = (learner.model._wrong, learner.model._tested) if epoch > 1 else (0, 0)
-        batches = stream.batches(faults) if held is None else _mixed(held, rng)
+        batches = stream.batches(broken) if held is None else _mixed(held, rng)
         for batch in batches:
             low = 0
             while low < len(batch):
@@ -321,7 +328,7 @@ def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Bo
                     board.advise(learner)
             board.note(task, batch.done, learner.tally)
         if epoch == 1:
-            stream.require_rows(learner.tally.rows, faults)
+            stream.require_rows(learner.tally.rows, broken)
             board.show(learner.tally, last=True)
             board.advise(learner, last=True)
             first = learner.tally
@@ -335,12 +342,13 @@ def _learn(job: Job, stream: Stream, learner: Learner, faults: Faults, board: Bo
     learner.tally = first
 
 
-def _hold(job: Job, stream: Stream, faults: Faults, progress: Progress) -> Batch:
+def _hold(job: Job, stream: LabelledFiles, broken: BrokenRows, progress: Progress) -> Batch:
     """Read all rows into memory, to take them in any order."""
     task = progress.add_task("reading again", total=stream.size, note="")
     kept: list[Batch] = []
     size = 0
-    for batch in stream.batches(faults):
+    for batch in stream.batches(broken):
+        heed_signals()
         kept.append(batch)
         size += batch.nbytes
         # the rows, and once more while they are put together
@@ -352,8 +360,8 @@ def _hold(job: Job, stream: Stream, faults: Faults, progress: Progress) -> Batch
                 "lines of the file first (shuf)",
             )
         progress.update(task, completed=batch.done)
-    stream.require_rows(sum(len(batch) for batch in kept), faults)
-    return joined(kept)
+    stream.require_rows(sum(len(batch) for batch in kept), broken)
+    return join_batches(kept)
 
 
 def _mixed(held: Batch, rng: np.random.Generator) -> Iterator[Batch]:
@@ -365,7 +373,7 @@ def _mixed(held: Batch, rng: np.random.Generator) -> Iterator[Batch]:
         yield replace(part, done=low + len(part))
 
 
-def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
+def _summary(job: Job, learner: Learner, broken: BrokenRows) -> list[str]:
     model, tally = learner.model, learner.tally
     lines = [
         f"{job.output}: {type(model).__name__}, {len(model.classes_)} "
@@ -375,23 +383,25 @@ def _summary(job: Job, learner: Learner, faults: Faults) -> list[str]:
         + (f", {model.n_seen_:,} with those before" if job.start else ""),
         f"progressive error {tally.error:.4f}: rows predicted wrongly before they were learnt",
     ]
-    return lines + faults.lines() + learner.warnings[:1]
+    return lines + broken.lines() + learner.warnings[:1]
 
 
-def _test_stream(job: Job, path: Path, stream: Stream) -> Stream:
+def _test_stream(job: Job, path: Path, stream: LabelledFiles) -> LabelledFiles:
     if path == STDIN and STDIN in stream.paths:
         raise ParameterError("test", "not be the standard input if the rows come from it", got="-")
-    test = open_stream([path], role="test", skip_broken=job.skip_broken, input=stream.input)
+    test = open_labelled([path], role="test", broken=job.broken(), input=stream.input)
     if bool(test.tables) != bool(stream.tables):
         raise ParameterError("test", "be a file like the one to learn from", str(path))
     return test
 
 
-def _test_lines(test: Stream, model: Any, faults: Faults, progress: Progress) -> list[str]:
+def _test_lines(
+    test: LabelledFiles, model: Any, broken: BrokenRows, progress: Progress
+) -> list[str]:
     marks, teller = Marks(model.classes_), Teller(model)
     task = progress.add_task("testing", total=test.size, note="")
-    for batch, answers in teller.answers(test, faults):
+    for batch, answers in teller.answers(test, broken):
         marks.add(batch, answers)
         progress.update(task, completed=batch.done)
-    test.require_rows(marks.rows + marks.strange, faults)
-    return marks.lines(f"error on {test.paths[0]}") + faults.lines()
+    test.require_rows(marks.rows + marks.strange, broken)
+    return marks.lines(f"error on {test.paths[0]}") + broken.lines()

@@ -1,6 +1,5 @@
 """The job behind ``herder predict``: answers to rows, how good they are, and what they rest on."""
 
-import csv
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,13 +10,15 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from herder._errors import ParameterError
-from herder.cli._answers import Answers, Marks, Teller
-from herder.cli._batch import Batch, Faults, counted
+from herder.cli._answers import SKIP_BROKEN, Answers, Marks, Teller
 from herder.cli._border import heed_signals
-from herder.cli._columns import CHUNK_BYTES, Columns
 from herder.cli._explain import Words, rank
-from herder.cli._stream import Input, Stream, open_stream
 from herder.data import write_table
+from herder.data.batches import Batch
+from herder.data.broken import BrokenRows, counted
+from herder.data.csv_table import write_csv_rows
+from herder.data.features import CHUNK_BYTES, FeatureColumns
+from herder.data.labelled import InputSpec, LabelledFiles, open_labelled
 from herder.io import read_model
 
 __all__ = ["Job", "run_job"]
@@ -36,6 +37,10 @@ class Job:
     label: str | None
     skip_broken: bool
     probabilities: bool
+
+    def broken(self) -> BrokenRows:
+        """Begin to count broken rows."""
+        return BrokenRows(self.skip_broken, SKIP_BROKEN)
 
 
 def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[str]]:
@@ -57,7 +62,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
         raise ValueError(
             f"--probabilities must be left out for {type(model).__name__}, whose answers have them"
         )
-    kept = Input.of_model(job.model, meta)
+    kept = InputSpec.of_model(job.model, meta)
     ranking = rank(model, job.top, job.by) if job.explain else None
     stream = None if job.data is None else _opened(job, job.data, model, kept)
     about = [] if stream is None else _predict(job, model, stream, progress, out)
@@ -65,7 +70,7 @@ def run_job(job: Job, progress: Progress, out: TextIO) -> tuple[list[str], list[
         return [], about
     columns = None if kept is None else kept.columns
     if columns is None and hasattr(model, "feature_names_in_"):
-        columns = Columns("", tuple(model.feature_names_in_.tolist()))
+        columns = FeatureColumns("", tuple(model.feature_names_in_.tolist()))
     words = None
     if columns is not None and columns.is_hashed and stream is not None:
         words = Words(columns, ranking.all_places)
@@ -100,16 +105,16 @@ def _fill(job: Job, model: Any, progress: Progress, out: TextIO) -> tuple[list[s
     return strongest(field, job.top) if job.explain else [], about
 
 
-def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
+def _opened(job: Job, data: Path, model: Any, kept: InputSpec | None) -> LabelledFiles:
     """Open the rows, and find the features of the model among their columns."""
-    stream = open_stream([data], role="data", skip_broken=job.skip_broken, need_label=False)
+    stream = open_labelled([data], role="data", broken=job.broken(), need_label=False)
     normalise = kept is not None and kept.normalise
     if not stream.tables:
         if job.label is not None:
             raise ParameterError("label", "be left out for svmlight lines", job.label)
         if kept is not None and kept.columns is not None:
             raise ParameterError("data", f"be a table, which {job.model} learnt from", got="lines")
-        return replace(stream, input=Input(None, normalise))
+        return replace(stream, input=InputSpec(None, normalise))
     (source,) = stream.tables
     if kept is None:
         label = job.label or "label"
@@ -121,30 +126,32 @@ def _opened(job: Job, data: Path, model: Any, kept: Input | None) -> Stream:
                     f"{data} must have the {model.n_features_in_:,} features of {job.model} "
                     f"besides a column {label!r}, got {len(names):,} columns"
                 )
-        columns = Columns(label, tuple(names))
+        columns = FeatureColumns(label, tuple(names))
     elif kept.columns is None:
         raise ParameterError("data", f"be svmlight lines, as for {job.model}", got="a table")
     else:
         columns = kept.columns if job.label is None else replace(kept.columns, label=job.label)
     if job.label is not None and job.label not in source.names:
         raise ParameterError("label", f"name a column of {data}", job.label)
-    return replace(stream, input=Input(columns, normalise))
+    return replace(stream, input=InputSpec(columns, normalise))
 
 
-def _predict(job: Job, model: Any, stream: Stream, progress: Progress, out: TextIO) -> list[str]:
+def _predict(
+    job: Job, model: Any, stream: LabelledFiles, progress: Progress, out: TextIO
+) -> list[str]:
     """Write the answers, and give what there is to say about them."""
-    faults, marks, teller = Faults(job.skip_broken), Marks(model.classes_), Teller(model)
+    broken, marks, teller = job.broken(), Marks(model.classes_), Teller(model)
     task = progress.add_task("predicting", total=stream.size, note="")
 
     def chunks() -> Iterator[dict[str, NDArray[Any]]]:
-        for batch, answers in teller.answers(stream, faults):
+        for batch, answers in teller.answers(stream, broken):
             marks.add(batch, answers)
             progress.update(task, completed=batch.done)
             yield _columns(job, batch, answers)
 
     found = chunks()
     first = next(found, None)
-    stream.require_rows(0 if first is None else 1, faults)
+    stream.require_rows(0 if first is None else 1, broken)
     rows = itertools.chain([first or {}], found)
     if job.output is not None:
         write_table(job.output, list(first or {}), rows)
@@ -152,24 +159,21 @@ def _predict(job: Job, model: Any, stream: Stream, progress: Progress, out: Text
         for _ in rows:
             pass
     else:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(first or {})
-        for chunk in rows:
-            writer.writerows(zip(*(column.tolist() for column in chunk.values()), strict=True))
-    return _about(job, marks, teller, faults)
+        write_csv_rows(out, list(first or {}), rows)
+    return _about(job, marks, teller, broken)
 
 
 def _columns(job: Job, batch: Batch, answers: Answers) -> dict[str, NDArray[Any]]:
     """Give the columns of the output; rows are numbered if some may be missing."""
     labels = answers.labels
-    found: dict[str, NDArray[Any]] = {batch.unit: batch.numbers} if job.skip_broken else {}
+    found: dict[str, NDArray[Any]] = {batch.unit: batch.places} if job.skip_broken else {}
     found["label"] = labels.astype(object) if labels.dtype.kind == "U" else labels
     if answers.probabilities is not None:
         found["probability"] = answers.probabilities
     return found | {"margin": answers.margins}
 
 
-def _about(job: Job, marks: Marks, teller: Teller, faults: Faults) -> list[str]:
+def _about(job: Job, marks: Marks, teller: Teller, broken: BrokenRows) -> list[str]:
     n_rows = marks.rows + marks.strange + marks.bare
     where = "" if job.output is None else f"{job.output}: "
     lines = [f"{where}{counted(n_rows, 'row')} predicted", *marks.lines("error")]
@@ -177,4 +181,4 @@ def _about(job: Job, marks: Marks, teller: Teller, faults: Faults) -> list[str]:
         verb = "is" if teller.unseen == 1 else "are"
         found = f"{counted(teller.unseen, 'value')} {verb} of features"
         lines.append(f"{found} that the model has not seen")
-    return lines + faults.lines()
+    return lines + broken.lines()

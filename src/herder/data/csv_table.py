@@ -1,9 +1,13 @@
-"""Comma-separated text: types are found in a first pass over the whole file."""
+"""Comma-separated text whose rows know their lines.
+
+A first pass over the whole file finds the types of the columns, and rows that are broken: those
+with more or fewer fields than the header. The types are those of all other rows: a column with one
+word among its numbers is text, and whoever wants numbers from it finds the line of the word.
+"""
 
 import csv
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -11,82 +15,106 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.data.source import TEXT_BYTES, Chunk, TableSource
+from herder.data.broken import BrokenRows
+from herder.data.numerals import is_int, is_number, is_special
+from herder.data.source import TEXT_BYTES, Block, BrokenRow, Chunk, TableSource
 
-__all__ = ["open_csv", "write_csv"]
+__all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
 
 #: Fields looked at together while the types are found.
 CSV_BLOCK = 2**17
 
-# No leading zeros: codes such as 007 are labels, and would not come back out as they were.
-_INT = re.compile(r"0|-?[1-9][0-9]*")
-_FLOAT = re.compile(
-    r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf|infinity)",
-    re.IGNORECASE,
-)
+Record = tuple[int, list[str]]
 
 
-def open_csv(path: Path) -> TableSource:
-    """Check every row and find the types of the columns."""
-    rows = _rows(path)
-    names = tuple(next(rows))
-    if all(_FLOAT.fullmatch(name) for name in names):
-        found = f"a first row of numbers, {', '.join(names[:4])}"
-        raise ValueError(f"{path} must begin with a row of column names, got {found}")
-    other = re.search("[;\t]", names[0]) if len(names) == 1 else None
-    if "" in names:
-        raise ValueError(f"{path} must name every column, got no name for {names.index('') + 1}")
+def open_csv(path: Path, broken: BrokenRows) -> TableSource:
+    """Look through a file and find the types of its columns; ``broken`` takes broken rows."""
+    records = _records(path)
+    names = _header(path, next(records)[1])
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
     n_rows = 0
-    while block := list(islice(rows, max(1, CSV_BLOCK // len(names)))):
-        if other and not n_rows and all(other[0] in row[0] for row in block):
-            raise ValueError(f"{path} must separate its columns by commas, got {names[0]!r}")
-        n_rows += len(block)
-        for j, column in enumerate(zip(*block, strict=True)):
+    while block := list(islice(records, max(1, CSV_BLOCK // len(names)))):
+        if not n_rows:
+            _require_commas(path, names, block)
+        rows, odd = _parted(block, len(names))
+        broken.add(path, "line", odd)
+        n_rows += len(rows)
+        for j, column in enumerate(zip(*(row for _, row in rows), strict=True)):
             fields = set(column)
             missing[j] |= "" in fields
             fields.discard("")
             valued[j] |= bool(fields)
             kinds[j] = _kind(kinds[j], fields)
+    if broken.count and not n_rows:
+        raise ValueError(f"{path} must hold at least one row, got {broken.lines()[0]}")
     # A column of nothing but missing values has no type; as text it holds only None.
     parsers = [
         _parser(kind if some else "text", gaps)
         for kind, some, gaps in zip(kinds, valued, missing, strict=True)
     ]
 
-    def read(n: int) -> Iterator[Chunk]:
-        rows = _rows(path)
-        next(rows)
-        while block := list(islice(rows, n)):
-            columns = zip(names, parsers, zip(*block, strict=True), strict=True)
-            yield {name: parse(column) for name, parse, column in columns}
+    def read(n: int) -> Iterator[Block]:
+        records = _records(path)
+        next(records)
+        while block := list(islice(records, n)):
+            rows, odd = _parted(block, len(names))
+            columns = zip(*(row for _, row in rows), strict=True) if rows else [()] * len(names)
+            parsed = zip(names, parsers, columns, strict=True)
+            lines = np.array([line for line, _ in rows], np.int64)
+            yield Block({name: parse(column) for name, parse, column in parsed}, lines, odd)
 
-    return TableSource(path, names, n_rows, len(names) * (TEXT_BYTES + 8), read)
+    return TableSource(path, names, n_rows, len(names) * (TEXT_BYTES + 8), read, "line")
 
 
-def _rows(path: Path) -> Iterator[list[str]]:
-    """Yield the header and the rows, all of one length; blank lines do not count."""
-    width = None
+def is_csv_number(field: str) -> bool:
+    """Whether a field is a number; 007 and whole numbers beyond 64 bits are codes."""
+    return _kind("int", {field}) != "text"
+
+
+def _header(path: Path, names: list[str]) -> tuple[str, ...]:
+    if all(is_number(name) or is_special(name) for name in names):
+        found = f"a first row of numbers, {', '.join(names[:4])}"
+        raise ValueError(f"{path} must begin with a row of column names, got {found}")
+    if "" in names:
+        raise ValueError(f"{path} must name every column, got no name for {names.index('') + 1}")
+    return tuple(names)
+
+
+def _require_commas(path: Path, names: tuple[str, ...], block: list[Record]) -> None:
+    """Refuse a file whose columns seem to be separated by something else."""
+    for other in ";\t" if len(names) == 1 else "":
+        if other in names[0] and all(other in row[0] for _, row in block):
+            raise ValueError(f"{path} must separate its columns by commas, got {names[0]!r}")
+
+
+def _records(path: Path) -> Iterator[Record]:
+    """Yield the header and the rows with the lines that they begin on, without blank lines."""
+    before, is_empty = 0, True
     with open(path, newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream, strict=True)
         try:
             for row in reader:
-                if not row:
-                    continue
-                if width is None:
-                    width = len(row)
-                elif len(row) != width:
-                    where = f"{len(row)} in line {reader.line_num}"
-                    raise ValueError(f"{path} must have {width} fields in every row, got {where}")
-                yield row
+                if row:
+                    is_empty = False
+                    yield before + 1, row
+                before = reader.line_num
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} must be UTF-8 text, got: {error}") from error
         except csv.Error as error:
-            where = f"line {reader.line_num}: {error}"
+            where = f"line {before + 1}: {error}"
             raise ValueError(f"{path} must be comma-separated text, got {where}") from error
-    if width is None:
+    if is_empty:
         raise ValueError(f"{path} must hold a table, got only blank lines")
+
+
+def _parted(block: list[Record], width: int) -> tuple[list[Record], list[BrokenRow]]:
+    """Part whole rows from those of another length."""
+    rule = f"must have {width} fields, as the header has"
+    broken = [(line, rule, str(len(row))) for line, row in block if len(row) != width]
+    if not broken:
+        return block, []
+    return [record for record in block if len(record[1]) == width], broken
 
 
 def _kind(kind: str, fields: set[str]) -> str:
@@ -94,11 +122,11 @@ def _kind(kind: str, fields: set[str]) -> str:
     if kind == "text":
         return kind
     for field in fields:
-        if _INT.fullmatch(field):
+        if is_int(field):
             # A number of more than 19 digits is an identifier: as float it would lose digits.
             if len(field) > 18 and not -(2**63) <= int(field) < 2**63:
                 return "text"
-        elif _FLOAT.fullmatch(field):
+        elif is_number(field) or is_special(field):
             kind = "float"
         else:
             return "text"
@@ -128,10 +156,15 @@ class _UnixLines:
 def write_csv(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> None:
     """Write a header and rows; None is an empty field."""
     with open(part, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(_UnixLines(stream), lineterminator="\r\n")
-        writer.writerow(names)
-        for chunk in chunks:
-            writer.writerows(zip(*(_fields(chunk[name]) for name in names), strict=True))
+        write_csv_rows(stream, names, chunks)
+
+
+def write_csv_rows(stream: IO[str], names: Sequence[str], chunks: Iterable[Chunk]) -> None:
+    """Write a header and rows to an open text file."""
+    writer = csv.writer(_UnixLines(stream), lineterminator="\r\n")
+    writer.writerow(names)
+    for chunk in chunks:
+        writer.writerows(zip(*(_fields(chunk[name]) for name in names), strict=True))
 
 
 def _fields(column: NDArray[Any]) -> list[Any]:

@@ -1,16 +1,29 @@
 """What the table formats share."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TEXT_BYTES", "Chunk", "TableSource", "UnfitError", "as_text", "silent", "width"]
+__all__ = [
+    "TEXT_BYTES",
+    "Block",
+    "BrokenRow",
+    "Chunk",
+    "TableSource",
+    "UnfitError",
+    "as_text",
+    "silent",
+    "width",
+]
 
 Chunk = dict[str, NDArray[Any]]
+
+#: Line or row, what it must have, and what it has.
+BrokenRow = tuple[int, str, str]
 
 #: Default size of a chunk in memory: many thousand rows, and little beside any laptop's memory.
 CHUNK_BYTES = 64 * 2**20
@@ -19,18 +32,69 @@ TEXT_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """Some consecutive rows of a table file.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        Their columns.
+    places : ndarray of shape (n,)
+        The line that each row begins on, the header being line 1; of a file that has no lines
+        the number of each row, from 1.
+    broken : list of BrokenRow
+        Rows among them that are left out.
+    """
+
+    columns: Chunk
+    places: NDArray[np.int64]
+    broken: list[BrokenRow] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table file, checked when it was opened, whose rows can be read again and again."""
+    """A table file, checked when it was opened, whose rows can be read again and again.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    names : tuple of str
+        Its columns.
+    n_rows : int
+        Rows that are not broken.
+    row_bytes : int
+        What a row takes in memory, about.
+    read : callable
+        Yields blocks, or chunks, of a given number of rows.
+    unit : {"row", "line"}
+        What places of rows count.
+    """
 
     path: Path
     names: tuple[str, ...]
-    n_rows: int | None
+    n_rows: int
     row_bytes: int
-    read: Callable[[int], Iterator[Chunk]]
+    read: Callable[[int], Iterator[Block]] | Callable[[int], Iterator[Chunk]]
+    unit: str = "row"
+
+    def blocks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Block]:
+        """Yield consecutive rows with their places, about ``max_bytes`` at a time."""
+        before = 0
+        for found in self.read(max(1, max_bytes // max(1, self.row_bytes))):
+            if isinstance(found, Block):
+                yield found
+                continue
+            n_rows = len(next(iter(found.values())))
+            yield Block(found, np.arange(before + 1, before + n_rows + 1))
+            before += n_rows
 
     def chunks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """Yield the columns of consecutive blocks of rows, each block of about ``max_bytes``."""
-        return self.read(max(1, max_bytes // max(1, self.row_bytes)))
+        """Yield the columns of consecutive rows alone."""
+        return (block.columns for block in self.blocks(max_bytes) if len(block))
 
 
 class UnfitError(Exception):

@@ -8,15 +8,17 @@ import numpy as np
 
 from herder._errors import ParameterError
 from herder.core.files import PathLike, whole_file
+from herder.data.broken import BrokenRows
 from herder.data.csv_table import open_csv, write_csv
 from herder.data.numpy_table import open_npy, open_npz, write_npy, write_npz
 from herder.data.parquet_table import import_pyarrow, open_parquet, write_parquet
 from herder.data.source import Chunk, TableSource, UnfitError
 
-__all__ = ["open_table", "write_table"]
+__all__ = ["TABLE_SUFFIXES", "open_table", "write_table"]
+
+TABLE_SUFFIXES = (".csv", ".npy", ".npz", ".parquet")
 
 _OPENERS: dict[str, Callable[[Path], TableSource]] = {
-    ".csv": open_csv,
     ".npy": open_npy,
     ".npz": open_npz,
     ".parquet": open_parquet,
@@ -29,17 +31,26 @@ _WRITERS: dict[str, Callable[[Path, tuple[str, ...], Iterator[Chunk]], None]] = 
 }
 
 
-def open_table(path: PathLike) -> TableSource:
-    """Open a .csv, .npy, .npz or .parquet table; the file is checked, not loaded."""
+def open_table(path: PathLike, *, broken: BrokenRows | None = None) -> TableSource:
+    """Open a .csv, .npy, .npz or .parquet table; the file is checked, not loaded.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    broken : BrokenRows, optional
+        Takes the rows of a csv file that have more or fewer fields than the header; without it
+        such a row is an error.
+    """
     file = Path(path)
-    opener = _OPENERS.get(file.suffix.lower())
-    if opener is None:
+    suffix = file.suffix.lower()
+    if suffix not in TABLE_SUFFIXES:
         raise ValueError(_suffix_rule(path))
     if not file.is_file():
         raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
     if file.stat().st_size == 0:
         raise ValueError(f"{path} must hold a table, got an empty file")
-    source = opener(file)
+    source = open_csv(file, broken or BrokenRows()) if suffix == ".csv" else _OPENERS[suffix](file)
     twice = {name for name in source.names if source.names.count(name) > 1}
     if twice:
         raise ValueError(f"{path} must have distinct column names, got {min(twice)!r} twice")

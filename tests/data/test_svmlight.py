@@ -1,5 +1,6 @@
 import gzip
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from scipy.sparse import vstack
 from sklearn import datasets
 
-from herder.cli import _svmlight
-from herder.cli import _svmlight_jit as _jit
-from herder.cli._batch import Faults, label_kind, label_value
-from herder.cli._svmlight import read_svmlight
+from herder.data import _svmlight_jit as _jit
+from herder.data import svmlight
+from herder.data.batches import label_kind, label_value
+from herder.data.broken import BrokenRows
+from herder.data.svmlight import read_svmlight
 
 
 def written(path: Path, text: str | bytes) -> Path:
@@ -23,15 +25,15 @@ def written(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def whole(path: Path, faults: Faults | None = None, **options: Any) -> Any:
+def whole(path: Path, broken: BrokenRows | None = None, **options: Any) -> Any:
     """Return the matrix, the labels as written and the numbers of the lines."""
-    batches = list(read_svmlight(path, faults or Faults(), **options))
+    batches = list(read_svmlight(path, broken or BrokenRows(), **options))
     width = max((batch.X.shape[1] for batch in batches), default=0)
     for batch in batches:
         batch.X.resize((len(batch), width))
     X = vstack([batch.X for batch in batches], format="csr") if batches else None
     labels = [batch.names[c] if c >= 0 else "" for batch in batches for c in batch.codes]
-    return X, labels, [int(n) for batch in batches for n in batch.numbers]
+    return X, labels, [int(n) for batch in batches for n in batch.places]
 
 
 def value_of(word: str) -> float:
@@ -116,7 +118,7 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch, size):
     text = "".join(f"{k % 3} {k}:{k}.5 {k + 4}:2\n# c\n" for k in range(40)) + "2 3:4"
     path = written(tmp_path / "a.svm", text)
     once = whole(path)
-    monkeypatch.setattr(_svmlight, "BLOCK_BYTES", size)
+    monkeypatch.setattr(svmlight, "BLOCK_BYTES", size)
     cut = whole(path)
     assert (once[0] != cut[0]).nnz == 0
     assert once[1:] == cut[1:]
@@ -126,11 +128,11 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch, size):
 def test_a_mark_at_the_start_a_long_line_and_windows_ends(tmp_path, monkeypatch):
     pairs = " ".join(f"{j}:1" for j in range(3000))
     path = written(tmp_path / "a.txt", f"\ufeffspam 1:2\r\nham {pairs}\r\n")
-    monkeypatch.setattr(_svmlight, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(svmlight, "BLOCK_BYTES", 64)
     X, labels, _ = whole(path)
     assert labels == ["spam", "ham"]
     assert X.getnnz(axis=1).tolist() == [1, 3000]
-    monkeypatch.setattr(_svmlight, "MAX_LINE", 2**10)
+    monkeypatch.setattr(svmlight, "MAX_LINE", 2**10)
     with pytest.raises(ValueError, match=r"a\.txt must be svmlight text, got a line of more"):
         whole(path)
 
@@ -167,20 +169,20 @@ BROKEN = [
 def test_a_broken_line_is_named(tmp_path, monkeypatch, line, message):
     path = written(tmp_path / "a.svm", "1 1:1\n" * 30 + line + "\n" + "1 1:1\n" * 3)
     for size in (20, 2**20):
-        monkeypatch.setattr(_svmlight, "BLOCK_BYTES", size)
+        monkeypatch.setattr(svmlight, "BLOCK_BYTES", size)
         with pytest.raises(ValueError, match="line 31 of") as caught:
-            whole(path)
+            whole(path, BrokenRows(remedy="{unit}s like it may be skipped"))
         assert f"line 31 of {path} {message}" in str(caught.value)
-        assert str(caught.value).endswith("; --skip-broken leaves such lines out")
+        assert str(caught.value).endswith("; lines like it may be skipped")
 
 
 def test_broken_lines_are_left_out_and_counted(tmp_path):
     lines = [line for line, _ in BROKEN]
     text = "".join(f"{line}\n7 1:{k} 3:1e-300\n" for k, line in enumerate(lines))
-    faults = Faults(skip=True)
-    X, labels, numbers = whole(written(tmp_path / "a.svm", text), faults)
-    assert faults.count == len(lines)
-    assert faults.first.startswith("line 1 of")
+    broken = BrokenRows(skip=True)
+    X, labels, numbers = whole(written(tmp_path / "a.svm", text), broken)
+    assert broken.count == len(lines)
+    assert broken.first.startswith("line 1 of")
     assert X.toarray()[:, 1].tolist() == list(range(len(lines)))
     assert set(X.toarray()[:, 3]) == {1e-300}
     assert labels == ["7"] * len(lines)
@@ -190,7 +192,7 @@ def test_broken_lines_are_left_out_and_counted(tmp_path):
 def test_features_may_be_bounded_and_labels_left_out(tmp_path):
     path = written(tmp_path / "a.svm", "1:1\n2 3:1\n")
     assert whole(path, need_label=False)[1] == ["", "2"]
-    with pytest.raises(ValueError, match=r"line 2 .* below the 3 --features, got '3:1'"):
+    with pytest.raises(ValueError, match=r"line 2 .* below the 3 features, got '3:1'"):
         whole(path, need_label=False, n_features=3)
 
 
@@ -211,7 +213,7 @@ def test_standard_input(monkeypatch):
         buffer = io.BytesIO(b"a 1:1\nb 2:2\n")
 
     monkeypatch.setattr(sys, "stdin", Input())
-    assert whole(_svmlight.STDIN)[1:] == (["a", "b"], [1, 2])
+    assert whole(svmlight.STDIN)[1:] == (["a", "b"], [1, 2])
 
 
 @pytest.mark.parametrize(
@@ -240,10 +242,10 @@ def test_the_plain_reader_gives_the_same(tmp_path):
     text = "1 3:0.123456789012345678 5:1e-9\n-1 1:2 # c\nx 2\n2 7:1e400\n+1 4:.5 9:1.e3\n"
     path = written(tmp_path / "a.svm", text)
     code = (
-        "import sys; from pathlib import Path; from herder.cli._batch import Faults\n"
-        "from herder.cli._svmlight import read_svmlight\n"
-        "(b,) = read_svmlight(Path(sys.argv[1]), Faults(skip=True))\n"
-        "print(b.X.data.tolist(), b.X.indices.tolist(), b.numbers.tolist(), b.names)"
+        "import sys; from pathlib import Path; from herder.data.broken import BrokenRows\n"
+        "from herder.data.svmlight import read_svmlight\n"
+        "(b,) = read_svmlight(Path(sys.argv[1]), BrokenRows(skip=True))\n"
+        "print(b.X.data.tolist(), b.X.indices.tolist(), b.places.tolist(), b.names)"
     )
     seen = [
         subprocess.run(
@@ -251,7 +253,7 @@ def test_the_plain_reader_gives_the_same(tmp_path):
             capture_output=True,
             text=True,
             check=True,
-            env={"NUMBA_DISABLE_JIT": flag},
+            env={**os.environ, "NUMBA_DISABLE_JIT": flag},
         ).stdout
         for flag in "01"
     ]

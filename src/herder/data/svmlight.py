@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from herder.cli import _svmlight_jit as _jit
-from herder.cli._batch import Batch, Faults
-from herder.cli._border import heed_signals
+from herder.data import _svmlight_jit as _jit
+from herder.data.batches import Batch
+from herder.data.broken import BrokenRows
+from herder.data.numerals import is_special
 
 __all__ = ["MAX_INDEX", "STDIN", "SVMLIGHT_SUFFIXES", "is_svmlight", "read_svmlight"]
 
@@ -37,8 +38,8 @@ BLOCK_BYTES = 4 * 2**20
 #: Bytes of the longest line; a file without line ends is no text.
 MAX_LINE = 256 * 2**20
 
-#: The first bytes of what gzip has compressed.
-GZIP = b"\x1f\x8b"
+#: The first byte of what gzip has compressed; no text begins with it.
+GZIP = b"\x1f"
 
 #: Bytes of the longest label.
 MAX_LABEL = 256
@@ -54,7 +55,6 @@ _RULES = {
     _jit.SAME_INDEX: "must have each index once",
 }
 
-_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _SEVERAL = re.compile(r"[+-]?[0-9.]+(,[+-]?[0-9.]+)+")
 
 
@@ -67,7 +67,7 @@ def is_svmlight(path: Path) -> bool:
 
 
 def read_svmlight(
-    path: Path, faults: Faults, *, need_label: bool = True, n_features: int | None = None
+    path: Path, broken: BrokenRows, *, need_label: bool = True, n_features: int | None = None
 ) -> Iterator[Batch]:
     """Yield the rows of a file, block by block; ``done`` of a batch is the bytes read so far.
 
@@ -75,7 +75,7 @@ def read_svmlight(
     ----------
     path : Path
         The file, or ``STDIN``; perhaps compressed by gzip.
-    faults : Faults
+    broken : BrokenRows
         Takes the broken lines.
     need_label : bool
         Whether a line without a label is broken.
@@ -83,7 +83,7 @@ def read_svmlight(
         A line with an index from here on is broken.
     """
     limit = MAX_INDEX if n_features is None else n_features - 1
-    reader = _Reader(path, faults, need_label, limit)
+    reader = _Reader(path, broken, need_label, limit)
     with _opened(path) as (stream, raw):
         for text in _blocks(path, stream):
             yield reader.read(text, raw.tell() if raw.seekable() else 0)
@@ -93,42 +93,25 @@ def read_svmlight(
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """Give the lines, and the file whose position says how much has been read.
 
-    What is compressed is known by its first bytes, as a pipe has no name that says so.
+    What is compressed is known by its first byte, as a pipe has no name that says so.
     """
-    with nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb") as raw:
-        head = raw.read(len(GZIP))
-        whole = io.BufferedReader(_Joined(head, raw))
-        if head != GZIP and path.suffix.lower() != ".gz":
-            yield whole, raw
+    with nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb") as given:
+        raw: Any = given
+        raw = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+        if raw.peek(1)[:1] != GZIP and path.suffix.lower() != ".gz":
+            yield raw, raw
             return
-        with gzip.open(whole) as lines:
+        with gzip.open(raw) as lines:
             try:
                 yield lines, raw
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise ValueError(f"{path} must be a whole gzip file, got: {error}") from error
 
 
-class _Joined(io.RawIOBase):
-    """Bytes that have been read already, and what follows them."""
-
-    def __init__(self, head: bytes, rest: Any) -> None:
-        self.head = head
-        self.rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.head[: len(buffer)] or self.rest.read1(len(buffer))
-        self.head = self.head[len(data) :]
-        buffer[: len(data)] = data
-        return len(data)
-
-
 def _blocks(path: Path, stream: Any) -> Iterator[bytes]:
     """Cut the bytes at line ends."""
     rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put first
-    while data := _read(stream):
+    while data := stream.read(BLOCK_BYTES):
         end = data.rfind(b"\n") + 1
         if end:
             yield rest + data[:end]
@@ -142,26 +125,12 @@ def _blocks(path: Path, stream: Any) -> Iterator[bytes]:
         yield rest
 
 
-def _read(stream: Any) -> bytes:
-    """Read a block; a pipe may keep us waiting, so signals are heeded between its pieces."""
-    parts: list[bytes] = []
-    size = BLOCK_BYTES
-    while size > 0:
-        heed_signals()
-        part = stream.read1(size)
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
 class _Reader:
     """Reads blocks one after the other and counts their lines."""
 
-    def __init__(self, path: Path, faults: Faults, need_label: bool, limit: int) -> None:
+    def __init__(self, path: Path, broken: BrokenRows, need_label: bool, limit: int) -> None:
         self.path = path
-        self.faults = faults
+        self.broken = broken
         self.need_label = need_label
         self.limit = limit
         self.n_lines = 0
@@ -209,7 +178,7 @@ class _Reader:
         codes, names = _labels(text, out.labels[:n_rows], fault)
         batch = Batch(self.path, X, codes, names, None, numbers, "line", done)
         if found:
-            self.faults.add(self.path, "line", sorted(found))
+            self.broken.add(self.path, "line", sorted(found))
             keep = np.ones(n_rows, dtype=bool)
             keep[list(bad_rows)] = False
             batch = _without_trace(batch.rows(keep))
@@ -220,7 +189,7 @@ class _Reader:
             return _RULES[wrong]
         if self.limit == MAX_INDEX:
             return f"must have indices up to {self.limit:,}"
-        return f"must have indices below the {self.limit + 1:,} --features"
+        return f"must have indices below the {self.limit + 1:,} features"
 
 
 def _without_trace(batch: Batch) -> Batch:
@@ -272,7 +241,7 @@ def _labels(
         name = word.decode("utf-8", "replace")
         if not name:
             continue
-        if "\ufffd" in name or _NOT_FINITE.fullmatch(name) or _SEVERAL.fullmatch(name):
+        if "\ufffd" in name or is_special(name) or _SEVERAL.fullmatch(name):
             for row in np.flatnonzero(codes == k).tolist():
                 fault(row, "must have one label, a number or a word", repr(name))
         places[k] = len(names)

@@ -7,52 +7,50 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import Progress
 
 from herder._errors import ParameterError
-from herder.cli._batch import Batch, Faults, counted
-from herder.cli._border import heed_signals
-from herder.cli._columns import Columns, Table, read_columns
-from herder.cli._csv_lines import open_csv_lines
-from herder.cli._svmlight import STDIN, SVMLIGHT_SUFFIXES, is_svmlight, read_svmlight
-from herder.data import open_table
+from herder.core.lanes import Progress
+from herder.data.batches import Batch
+from herder.data.broken import BrokenRows, counted
+from herder.data.features import FeatureColumns, read_features
+from herder.data.source import TableSource, silent
+from herder.data.svmlight import STDIN, SVMLIGHT_SUFFIXES, is_svmlight, read_svmlight
+from herder.data.tables import TABLE_SUFFIXES, open_table
 
-__all__ = ["TABLE_SUFFIXES", "Facts", "Input", "Stream", "open_stream"]
-
-TABLE_SUFFIXES = (".csv", ".npy", ".npz", ".parquet")
+__all__ = ["InputSpec", "LabelledFiles", "LabelledScan", "open_labelled"]
 
 #: A file with more different labels than this holds measurements, not classes.
 MAX_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
-class Input:
+class InputSpec:
     """How rows become features; kept with the model.
 
     Parameters
     ----------
-    columns : Columns or None
+    columns : FeatureColumns or None
         Of a table; None for svmlight lines, whose indices are the features.
     normalise : bool
         Whether every row is divided by its length.
     """
 
-    columns: Columns | None = None
+    columns: FeatureColumns | None = None
     normalise: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Give a plain form."""
+        """Return a plain form."""
         columns = None if self.columns is None else self.columns.to_json()
         return {"columns": columns, "normalise": self.normalise}
 
     @classmethod
-    def of_model(cls, path: Path, meta: Mapping[str, Any]) -> "Input | None":
+    def of_model(cls, path: Path, meta: Mapping[str, Any]) -> "InputSpec | None":
         """Take what was kept with a model; None if it was saved from Python."""
         if "input" not in meta:
             return None
         try:
             columns = meta["input"]["columns"]
-            kept = None if columns is None else Columns.from_json(columns)
+            kept = None if columns is None else FeatureColumns.from_json(columns)
             return cls(kept, bool(meta["input"]["normalise"]))
         except (KeyError, TypeError) as error:
             raise ValueError(
@@ -61,13 +59,13 @@ class Input:
 
 
 @dataclass
-class Facts:
-    """What a first look at all rows tells.
+class LabelledScan:
+    """What a first look at all rows finds.
 
     Parameters
     ----------
-    n_rows, n_values : int
-        Rows, and values other than zero.
+    n_rows : int
+        Rows.
     width : int
         Features.
     labels : Counter
@@ -75,14 +73,12 @@ class Facts:
     """
 
     n_rows: int = 0
-    n_values: int = 0
     width: int = 0
     labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: Batch) -> None:
         """Count a batch."""
         self.n_rows += len(batch)
-        self.n_values += batch.X.nnz if hasattr(batch.X, "nnz") else batch.X.size
         self.width = max(self.width, batch.X.shape[1])
         counts = np.bincount(batch.codes[batch.codes >= 0], minlength=len(batch.names))
         for name, count in zip(batch.names, counts.tolist(), strict=True):
@@ -92,21 +88,21 @@ class Facts:
             examples = ", ".join(list(self.labels)[:4])
             raise ValueError(
                 f"labels must be at most {MAX_CLASSES:,} classes, got more by "
-                f"{batch.place(-1)}: {examples}, ...; herder learn tells classes apart"
+                f"{batch.place(-1)}: {examples}, ..., which seem to be measurements"
             )
 
 
 @dataclass(frozen=True)
-class Stream:
+class LabelledFiles:
     """Files of one kind, read one after the other.
 
     Parameters
     ----------
     paths : sequence of Path
         The files.
-    tables : sequence of TableSource or CsvLines
+    tables : sequence of TableSource
         The same, opened, if they are tables.
-    input : Input
+    input : InputSpec
         How rows become features.
     weight : str or None
         Column of weights.
@@ -117,8 +113,8 @@ class Stream:
     """
 
     paths: Sequence[Path]
-    tables: Sequence[Table] = ()
-    input: Input = Input()
+    tables: Sequence[TableSource] = ()
+    input: InputSpec = InputSpec()
     weight: str | None = None
     need_label: bool = True
     n_features: int | None = None
@@ -132,57 +128,56 @@ class Stream:
     def size(self) -> int | None:
         """All there is to read, in the measure of ``Batch.done``."""
         if self.tables:
-            return sum(source.n_rows or 0 for source in self.tables)
+            return sum(source.n_rows for source in self.tables)
         return sum(path.stat().st_size for path in self.paths) if self.can_repeat else None
 
-    def batches(self, faults: Faults, *, features: bool = True) -> Iterator[Batch]:
+    def batches(self, broken: BrokenRows, *, features: bool = True) -> Iterator[Batch]:
         """Yield all rows; without ``features`` those of tables have no hashed ones."""
         before = 0
+        columns, need_label = self.input.columns, self.need_label
         for k, path in enumerate(self.paths):
-            done, columns = 0, self.input.columns
             if columns is None:
                 batches = read_svmlight(
-                    path, faults, need_label=self.need_label, n_features=self.n_features
+                    path, broken, need_label=need_label, n_features=self.n_features
                 )
             else:
-                batches = read_columns(
-                    self.tables[k],
-                    columns,
-                    faults,
-                    weight=self.weight,
-                    need_label=self.need_label,
-                    hashed=features,
+                options: Any = {"weight": self.weight, "need_label": need_label}
+                batches = read_features(
+                    self.tables[k], columns, broken, hashed=features, **options
                 )
+            done = 0
             for batch in batches:
-                heed_signals()
                 done = batch.done
                 batch = replace(batch, done=before + done)
                 yield _normalised(batch) if features and self.input.normalise else batch
             before += done
 
-    def scan(self, faults: Faults, progress: Progress) -> Facts:
+    def scan(self, broken: BrokenRows, progress: Progress = silent) -> LabelledScan:
         """Read all rows once, to know them before anything is learnt."""
-        facts = Facts()
-        task = progress.add_task("reading", total=self.size, note="")
-        for batch in self.batches(faults, features=False):
-            facts.add(batch)
-            progress.update(task, completed=batch.done, note=counted(facts.n_rows, "row"))
+        found, size = LabelledScan(), max(self.size or 0, 1)
+        for batch in self.batches(broken, features=False):
+            found.add(batch)
+            progress(batch.done / size, f"reading, {counted(found.n_rows, 'row')}")
         if self.input.columns is not None:
-            facts.width = self.input.columns.width
-        self.require_rows(facts.n_rows, faults)
-        return facts
+            found.width = self.input.columns.width
+        self.require_rows(found.n_rows, broken)
+        return found
 
-    def require_rows(self, n_rows: int, faults: Faults) -> None:
+    def require_rows(self, n_rows: int, broken: BrokenRows) -> None:
         """Refuse to go on with nothing."""
         if not n_rows:
-            found = f"{counted(faults.count, 'broken line')}, the first: {faults.first}"
+            found = f"{counted(broken.count, 'broken line')}, the first: {broken.first}"
             names = ", ".join(str(path) for path in self.paths)
-            raise ValueError(f"{names} must hold rows, got {found if faults.count else 'none'}")
+            raise ValueError(f"{names} must hold rows, got {found if broken.count else 'none'}")
 
 
-def open_stream(
-    paths: Sequence[Path], *, role: str = "path", skip_broken: bool = False, **options: Any
-) -> Stream:
+def open_labelled(
+    paths: Sequence[Path],
+    *,
+    role: str = "path",
+    broken: BrokenRows | None = None,
+    **options: Any,
+) -> LabelledFiles:
     """Open files of svmlight lines or tables.
 
     Parameters
@@ -191,10 +186,11 @@ def open_stream(
         The files.
     role : str
         What they are called if they cannot be read.
-    skip_broken : bool
-        Whether rows of a csv file may have too few or too many fields; they are left out then.
+    broken : BrokenRows, optional
+        Says whether rows of a csv file with too few or too many fields are left out; it is not
+        changed.
     **options
-        Of `Stream`.
+        Of `LabelledFiles`.
     """
     kinds = set()
     for path in paths:
@@ -213,14 +209,11 @@ def open_stream(
         raise ValueError(f"files must be all svmlight or all tables, got {names}")
     if [str(path) for path in paths].count("-") > 1:
         raise ValueError("files must name the standard input once, got - twice")
-    tables = () if kinds == {True} else tuple(_opened(path, skip_broken) for path in paths)
-    return Stream(paths, tables, **options)
-
-
-def _opened(path: Path, skip_broken: bool) -> Table:
-    if path.suffix.lower() == ".csv":
-        return open_csv_lines(path, skip_broken=skip_broken)
-    return open_table(path)
+    if kinds == {True}:
+        return LabelledFiles(paths, **options)
+    rule = broken or BrokenRows()
+    tables = [open_table(path, broken=BrokenRows(rule.skip, rule.remedy)) for path in paths]
+    return LabelledFiles(paths, tables, **options)
 
 
 def _normalised(batch: Batch) -> Batch:

@@ -1,18 +1,16 @@
-"""Rows on their way from a file to a learner, and what is wrong with some of them."""
+"""Labelled rows on their way from a file to a learner."""
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Faults", "LabelKind", "counted", "joined", "label_kind", "label_value"]
+from herder.data.numerals import is_number
 
-#: No leading zeros: codes such as 007 are words.
-_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+__all__ = ["Batch", "LabelKind", "join_batches", "label_kind", "label_value"]
 
 LabelKind: TypeAlias = Literal["int", "text"]
 
@@ -33,10 +31,10 @@ class Batch:
         The distinct labels as they are written.
     weight : ndarray of shape (n,) or None
         Weights of the rows.
-    numbers : ndarray of shape (n,)
+    places : ndarray of shape (n,)
         Which line or row of the file each is, counted from 1.
-    unit : str
-        What is counted: ``"line"`` or ``"row"``.
+    unit : {"line", "row"}
+        What is counted.
     done : int
         How much of the file has been read, in its own measure (bytes or rows).
     """
@@ -46,7 +44,7 @@ class Batch:
     codes: NDArray[np.intp]
     names: Sequence[str]
     weight: NDArray[np.float64] | None
-    numbers: NDArray[np.int64]
+    places: NDArray[np.int64]
     unit: str
     done: int
 
@@ -54,13 +52,13 @@ class Batch:
         return len(self.codes)
 
     def rows(self, which: slice | NDArray[Any]) -> "Batch":
-        """Give some of the rows."""
+        """Return some of the rows."""
         return replace(
             self,
             X=self.X[which],
             codes=self.codes[which],
             weight=None if self.weight is None else self.weight[which],
-            numbers=self.numbers[which],
+            places=self.places[which],
         )
 
     @property
@@ -71,11 +69,11 @@ class Batch:
         return self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes
 
     def place(self, row: int) -> str:
-        """Say where a row is."""
-        return f"{self.unit} {int(self.numbers[row]):,} of {self.path}"
+        """Return where a row is, in words."""
+        return f"{self.unit} {int(self.places[row]):,} of {self.path}"
 
 
-def joined(batches: Sequence[Batch]) -> Batch:
+def join_batches(batches: Sequence[Batch]) -> Batch:
     """Put batches together, as wide as the widest; the path is that of the first."""
     from scipy.sparse import vstack
 
@@ -94,60 +92,24 @@ def joined(batches: Sequence[Batch]) -> Batch:
         codes=np.concatenate(codes),
         names=names,
         weight=np.concatenate(weights) if weights else None,
-        numbers=np.concatenate([batch.numbers for batch in batches]),
+        places=np.concatenate([batch.places for batch in batches]),
     )
 
 
-@dataclass
-class Faults:
-    """Broken lines: refused, or counted and left out.
-
-    Parameters
-    ----------
-    skip : bool
-        Whether they are left out.
-    """
-
-    skip: bool = False
-    count: int = 0
-    first: str = field(default="", init=False)
-
-    def add(self, path: Path, unit: str, found: Iterable[tuple[int, str, str]]) -> None:
-        """Take (number, rule, word) of broken lines, the first of them first."""
-        for number, rule, word in found:
-            text = f"{unit} {number:,} of {path} {rule}, got {word}"
-            if not self.skip:
-                raise ValueError(f"{text}; --skip-broken leaves such {unit}s out")
-            self.first = self.first or text
-            self.count += 1
-
-    def lines(self) -> list[str]:
-        """Say how many were left out, if any."""
-        if not self.count:
-            return []
-        return [f"{counted(self.count, 'broken line')} left out, the first: {self.first}"]
-
-
-def counted(n: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 def label_kind(names: Iterable[str]) -> LabelKind:
-    """Tell whether labels are whole numbers or words; other numbers are no classes."""
-    kind: LabelKind = "int"
+    """Return whether labels are whole numbers or words; other numbers are no classes."""
     for name in names:
-        if not _NUMBER.fullmatch(name):
+        if not is_number(name):
             return "text"
         if not float(name).is_integer() or abs(float(name)) > 2**53:
             raise ValueError(
                 f"labels must be classes, whole numbers or words, got the measurement {name}"
             )
-    return kind
+    return "int"
 
 
 def label_value(name: str, kind: LabelKind) -> int | str:
-    """Give a label as a number or text; a word among numbers is refused."""
+    """Return a label as a number or text; a word among numbers is refused."""
     if kind == "text":
         return name
     if label_kind([name]) == "text":

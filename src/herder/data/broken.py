@@ -1,0 +1,48 @@
+"""Rows of a file that are not what they must be."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from herder.data.source import BrokenRow
+
+__all__ = ["BrokenRows", "counted"]
+
+
+@dataclass
+class BrokenRows:
+    """Broken rows: the first is refused, or all are counted and left out.
+
+    Parameters
+    ----------
+    skip : bool
+        Whether they are left out.
+    remedy : str
+        What an error adds, with ``{unit}`` for line or row.
+    """
+
+    skip: bool = False
+    remedy: str = ""
+    count: int = field(default=0, init=False)
+    first: str = field(default="", init=False)
+
+    def add(self, path: Path, unit: str, found: Iterable[BrokenRow]) -> None:
+        """Take broken rows of a file, the first of them first."""
+        for place, rule, word in found:
+            text = f"{unit} {place:,} of {path} {rule}, got {word}"
+            if not self.skip:
+                remedy = self.remedy.format(unit=unit)
+                raise ValueError(f"{text}; {remedy}" if remedy else text)
+            self.first = self.first or text
+            self.count += 1
+
+    def lines(self) -> list[str]:
+        """Say how many were left out, if any."""
+        if not self.count:
+            return []
+        return [f"{counted(self.count, 'broken line')} left out, the first: {self.first}"]
+
+
+def counted(n: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
