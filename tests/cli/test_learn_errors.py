@@ -44,7 +44,7 @@ CASES = [
     (("{lines}", "--covariance", "exact", "--algorithm", "arow"), "covariance must be one of"),
     (("{lines}", "--class-weight", "x"), "class-weight must be balanced or LABEL=FACTOR, got 'x'"),
     (("{lines}", "--class-weight", "7=1"), "class-weight must name labels of the rows, got '7'"),
-    (("{lines}", "--features", "2"), "line 1 of {lines} must have indices below the 2 --features"),
+    (("{lines}", "--features", "2"), "line 1 of {lines} must have indices below the 2 features"),
     (("{lines}", "--test", "nowhere.svm"), "test must name a file that exists"),
     (("{lines}", "--test", "{table}"), "test must be a file like the one to learn from"),
     (("{lines}", "--test", "{tmp}"), "test must name a file, got the folder"),

@@ -138,9 +138,9 @@ class Teller:
     def answers(self, files: LabelledFiles, broken: BrokenRows) -> Iterator[tuple[Batch, Answers]]:
         """Predict all rows of some files."""
         for batch in files.batches(broken):
-            heed_signals()
             if len(batch):
                 yield batch, self.answer(batch)
+            heed_signals()
 
     def _fitted(self, X: Any) -> Any:
         """Bring rows to the width of the model."""

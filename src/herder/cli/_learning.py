@@ -327,6 +327,7 @@ def _learn(
                     board.show(learner.tally)
                     board.advise(learner)
             board.note(task, batch.done, learner.tally)
+            heed_signals()
         if epoch == 1:
             stream.require_rows(learner.tally.rows, broken)
             board.show(learner.tally, last=True)

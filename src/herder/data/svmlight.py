@@ -111,7 +111,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
 def _blocks(path: Path, stream: Any) -> Iterator[bytes]:
     """Cut the bytes at line ends."""
     rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put first
-    while data := stream.read(BLOCK_BYTES):
+    while data := _read(stream):
         end = data.rfind(b"\n") + 1
         if end:
             yield rest + data[:end]
@@ -123,6 +123,16 @@ def _blocks(path: Path, stream: Any) -> Iterator[bytes]:
             raise ValueError(f"{path} must be svmlight text, got {found}")
     if rest:
         yield rest
+
+
+def _read(stream: Any) -> bytes:
+    """Read a block in pieces, between which Python hears signals: a pipe may be slow."""
+    parts: list[bytes] = []
+    size = BLOCK_BYTES
+    while size > 0 and (part := stream.read1(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 class _Reader:
