@@ -15,6 +15,7 @@ _NAMES = {
     "core.contrastive": "ContrastiveSystem",
     "core.dynamics": "HerdingSystem Step herd",
     "core.enumerated": "EnumeratedSystem MiniBatches NeuronSystem",
+    "core.state": "ModelFileError",
     "data.hashing": "hash_features",
     "fields.bounds": "Bounds count_bounds expectation_bounds",
     "fields.diagnostics": "MomentDiagnostics",

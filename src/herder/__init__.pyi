@@ -8,6 +8,7 @@ from herder.core.dynamics import herd as herd
 from herder.core.enumerated import EnumeratedSystem as EnumeratedSystem
 from herder.core.enumerated import MiniBatches as MiniBatches
 from herder.core.enumerated import NeuronSystem as NeuronSystem
+from herder.core.state import ModelFileError as ModelFileError
 from herder.data.hashing import hash_features as hash_features
 from herder.fields.bounds import Bounds as Bounds
 from herder.fields.bounds import count_bounds as count_bounds

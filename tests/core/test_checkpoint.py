@@ -13,7 +13,7 @@ from herder.core import (
     load_checkpoint,
     save_checkpoint,
 )
-from herder.core.state import save_arrays
+from herder.core.state import ModelFileError, write_file
 
 ROWS = np.array([[0, 0], [3, 1], [1, 2]])
 
@@ -109,8 +109,8 @@ def test_foreign_files_are_refused(tmp_path):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="must be a whole safetensors file"):
         load_checkpoint(path)
-    save_arrays(path, {"weights": np.zeros(2)}, {"format": "another"})
-    with pytest.raises(ValueError, match="path must be a 'herder checkpoint 1' file"):
+    write_file(path, {"weights": np.zeros(2)}, {"format": "another"})
+    with pytest.raises(ModelFileError, match="must be a model file of herder, got another"):
         load_checkpoint(path)
     with pytest.raises(FileNotFoundError):
         load_checkpoint(tmp_path / "missing")

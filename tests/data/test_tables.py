@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from herder.core.files import whole_file
-from herder.core.state import load_arrays, save_arrays
 from herder.data import map_array, open_table, write_table
 from herder.data.broken import BrokenRows
 
@@ -99,12 +98,12 @@ def test_a_full_disk_leaves_no_file(tmp_path, suffix):
         import resource, signal
         import numpy as np
         from herder.data import write_table
-        from herder.core.state import save_arrays
+        from herder.core.state import write_file
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         noise = np.random.default_rng(0).random(20_000)
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, {resource.RLIM_INFINITY}))
         if {suffix!r} == "safetensors":
-            save_arrays({str(path)!r}, {{"a": noise}})
+            write_file({str(path)!r}, {{"a": noise}}, {{}})
         else:
             write_table({str(path)!r}, ["a"], [{{"a": noise}}])
     """
@@ -499,37 +498,3 @@ def test_chunks_and_names_are_checked(tmp_path, suffix):
 
 
 # Arrays
-
-
-def test_arrays_and_header_come_back(tmp_path):
-    path = tmp_path / "a.safetensors"
-    arrays = {
-        "w": np.arange(12, dtype=np.int64).reshape(3, 4)[:, ::2],
-        "b": np.array([True, False]),
-        "big": np.array([1.5], ">f8"),
-        "scalar": np.array(2.0),
-        "none": np.zeros((0, 3), np.float32),
-    }
-    meta = {"t": 2**70, "names": ["\u00e9", "b"], "nested": {"x": None, "f": 0.1}}
-    save_arrays(path, arrays, meta)
-    loaded, header = load_arrays(path)
-    assert header == meta
-    assert set(loaded) == set(arrays)
-    for name, value in arrays.items():
-        np.testing.assert_array_equal(loaded[name], value)
-        assert loaded[name].shape == value.shape
-    assert loaded["w"].dtype == np.int64
-    save_arrays(path, {})
-    assert load_arrays(path) == ({}, {})
-
-
-def test_arrays_errors(tmp_path):
-    path = tmp_path / "a.safetensors"
-    with pytest.raises(TypeError, match=r"arrays\['t'\] must hold numbers, got dtype <U1"):
-        save_arrays(path, {"t": ["x"]})
-    with pytest.raises(FileNotFoundError, match="path must name a file that exists"):
-        load_arrays(path)
-    save_arrays(path, {"a": np.arange(100)})
-    path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(ValueError, match=r"a\.safetensors must be a whole safetensors file, got"):
-        load_arrays(path)

@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder import MomentHerder, Moments, moment_herd
-from herder.core.state import save_arrays
+from herder.core import Checkpoint, save_checkpoint
+from herder.core.state import ModelFileError
 from herder.fields import Position
 from herder.fields.condition import Condition
 from herder.models import CliqueFeatures
@@ -90,8 +91,8 @@ def test_a_position_can_be_kept_in_a_file(tmp_path, restarts):
     herder.herd(100).position.save(tmp_path / "here.safetensors")
     rest = herder.herd(200, resume=Position.load(tmp_path / "here.safetensors")).samples
     np.testing.assert_array_equal(rest, whole[100:])
-    save_arrays(tmp_path / "other.safetensors", {"weights": np.zeros(3)}, {})
-    with pytest.raises(ValueError, match="must hold the position of a moment herd"):
+    save_checkpoint(tmp_path / "other.safetensors", Checkpoint(np.zeros(3), 0, 1, 1.0))
+    with pytest.raises(ModelFileError, match="must hold a Position, got a Checkpoint"):
         Position.load(tmp_path / "other.safetensors")
     position = Position.load(tmp_path / "here.safetensors")
     others = [

@@ -9,7 +9,7 @@ from sklearn.datasets import make_circles, make_moons
 from herder.online import dual as dual_module
 from herder.online.dual import DualWeights
 from herder.online.mercer import Mercer
-from herder.online.rules import step
+from herder.online.rules import HARD, step
 from tests.online.dual_rows import LEARNERS, make_rows, make_rule, signed, teach
 from tests.online.plain import Plain
 
@@ -140,7 +140,7 @@ def test_beyond_the_budget_a_row_is_its_projection_on_the_supports(name):
     factor = np.linalg.cholesky(kernel.gram(weights.supports, weights.supports))
     features = np.linalg.solve(factor, kernel.gram(weights.supports, X)).T
     residuals = np.maximum(1.0 - (features**2).sum(axis=1), 0.0)
-    if name not in dual_module.HARD:
+    if name not in HARD:
         residuals[:] = 0.0
     mean, S = np.zeros(12), np.eye(12)
     for x, y, r in zip(features, signed(labels), residuals, strict=True):

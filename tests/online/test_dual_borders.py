@@ -67,7 +67,8 @@ def test_copies_go_on_alike(restore, n_classes, form):
     weights = DualWeights("rbf", **options)
     teach(weights, form(X[:50]), labels[:50], forget=0.01)
     if restore == "arrays":
-        twin = DualWeights.from_arrays(weights.arrays(), "rbf", **options)
+        twin = DualWeights("rbf", **options)
+        twin.restore(weights.arrays(), 3)
     else:
         twin = (
             copy.deepcopy(weights)
@@ -86,7 +87,8 @@ def test_copies_go_on_alike(restore, n_classes, form):
 def test_a_model_that_has_seen_nothing():
     X = make_rows(5, 3)[0]
     weights = DualWeights("poly", n_blocks=3)
-    again = DualWeights.from_arrays(weights.arrays(), "poly", n_blocks=3)
+    again = DualWeights("poly", n_blocks=3)
+    again.restore(weights.arrays(), 3)
     for model in (weights, again):
         assert np.array_equal(model.scores(X), np.zeros((5, 3)))
         own = ((X**2).sum(axis=1) / 3 + 1) ** 3 + 1

@@ -1,7 +1,7 @@
 """Checkpoints: a step of a herd on disk, from which it goes on exactly.
 
-The file is a safetensors file with a JSON header, written whole or not at all. The state must
-be an integer or an array. Fractions are kept as text, so they come back exactly.
+The file is that of `herder.core.state`. The state must be an integer or an array. Fractions are
+kept as text, so they come back exactly.
 """
 
 from __future__ import annotations
@@ -9,19 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterTypeError
 from herder.core.dynamics import Step
-from herder.core.state import load_arrays, save_arrays
+from herder.core.plain import Arrays, Header, read_number
+from herder.core.state import State, load_as, nest, unnest, write_state
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
-
-#: Written into each file; a reader refuses what it does not know.
-FORMAT = "herder checkpoint 1"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +49,44 @@ class Checkpoint:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
     meta: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def to_state(self) -> State:
+        """Give arrays, and a header that JSON can hold."""
+        kept: NDArray[Any] = np.asarray(self.state)
+        known = isinstance(self.state, int | np.integer | np.ndarray)
+        if not known or kept.dtype.kind not in "biuf":
+            kind = type(self.state).__name__
+            raise ParameterTypeError("state", "be an integer or an array", got=kind)
+        exact = self.weights.dtype == np.object_
+        header = {
+            "t": int(self.t),
+            "scale": float(self.scale),
+            "scalar_state": kept.ndim == 0,
+            "weights_shape": list(self.weights.shape),
+            "exact": exact,
+            "meta": self.meta,
+        }
+        weights = _as_text(self.weights) if exact else self.weights
+        return {
+            "weights": weights,
+            "state": np.atleast_1d(kept),
+            **nest("arrays.", self.arrays),
+        }, header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a checkpoint of what `to_state` gave."""
+        weights, state = arrays["weights"], arrays["state"]
+        if header["exact"]:
+            weights = _from_text(weights).reshape(header["weights_shape"])
+        return cls(
+            weights=weights,
+            state=int(state[0]) if header["scalar_state"] else state,
+            t=read_number(header, "t"),
+            scale=read_number(header, "scale", float),
+            arrays=unnest("arrays.", arrays),
+            meta=dict(header["meta"]),
+        )
+
 
 def save_checkpoint(
     path: str | PathLike[str],
@@ -72,29 +108,8 @@ def save_checkpoint(
     meta : dict, optional
         More to keep with it: anything that JSON can hold.
     """
-    kept: NDArray[Any] = np.asarray(step.state)
-    known = isinstance(step.state, (int, np.integer, np.ndarray))
-    if not known or kept.dtype.kind not in "biuf":
-        raise ParameterTypeError(
-            "state", "be an integer or an array", got=type(step.state).__name__
-        )
-    header = {
-        "format": FORMAT,
-        "t": int(step.t),
-        "scale": float(step.scale),
-        "scalar_state": kept.ndim == 0,
-        "weights_shape": list(step.weights.shape),
-        "exact": step.weights.dtype == np.object_,
-        "meta": dict(meta or {}),
-    }
-    weights = _as_text(step.weights) if header["exact"] else step.weights
-    content: dict[str, NDArray[Any]] = {
-        "weights": np.ascontiguousarray(weights),
-        "state": np.ascontiguousarray(np.atleast_1d(kept)),
-    }
-    for name, array in (arrays or {}).items():
-        content[f"arrays.{name}"] = np.ascontiguousarray(array)
-    save_arrays(path, content, header)
+    kept = Checkpoint(step.weights, step.state, step.t, step.scale, arrays or {}, dict(meta or {}))
+    write_state(path, kept)
 
 
 def load_checkpoint(path: str | PathLike[str]) -> Checkpoint:
@@ -110,24 +125,7 @@ def load_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     Checkpoint
         Go on with ``herd(system, c.weights, state=c.state, t=c.t, scale=c.scale)``.
     """
-    content, header = load_arrays(path)
-    if header.get("format") != FORMAT or not {"weights", "state"} <= content.keys():
-        raise ParameterError("path", f"be a {FORMAT!r} file", str(path))
-    weights, state = content["weights"], content["state"]
-    if header["exact"]:
-        weights = _from_text(weights).reshape(header["weights_shape"])
-    return Checkpoint(
-        weights=weights,
-        state=int(state[0]) if header["scalar_state"] else state,
-        t=int(header["t"]),
-        scale=float(header["scale"]),
-        arrays={
-            name.removeprefix("arrays."): array
-            for name, array in content.items()
-            if name.startswith("arrays.")
-        },
-        meta=dict(header["meta"]),
-    )
+    return load_as(Checkpoint, path)
 
 
 def _as_text(weights: NDArray[Any]) -> NDArray[np.uint8]:

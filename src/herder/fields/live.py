@@ -13,15 +13,16 @@ weights tell the moment error exactly, and bounded weights mean an error of orde
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from os import PathLike
-from typing import TypedDict
+from typing import Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int, one_of
-from herder.core.state import load_arrays, save_arrays
+from herder.core.files import PathLike
+from herder.core.plain import Arrays, Header, read_array, read_number
+from herder.core.state import State, load_as, write_state
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
@@ -45,9 +46,6 @@ RATE_UNITS = 1024
 
 #: Start weights beyond this are a mistake, and would cost exactness.
 MAX_START = 2**40
-
-#: What a file of a position says it is.
-POSITION = "herder moment position 1"
 
 #: Steps between two looks at the clock, the keyboard and the progress bar.
 STRIDE = 65_536
@@ -89,27 +87,30 @@ class Position:
     visited: NDArray[np.integer]
     origin: str
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the position to a file, whole or not at all."""
-        arrays = {"weights": self.weights, "state": self.state, "visited": self.visited}
-        save_arrays(
-            path,
-            {k: np.ascontiguousarray(v) for k, v in arrays.items()},
-            {"kind": POSITION, "t": self.t, "origin": self.origin},
-        )
+        write_state(path, self)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "Position":
+    def load(cls, path: PathLike) -> Self:
         """Read a position that `save` wrote."""
-        arrays, meta = load_arrays(path)
-        if meta.get("kind") != POSITION or not {"weights", "state", "visited"} <= set(arrays):
-            raise ValueError(f"{path} must hold the position of a moment herd")
+        return load_as(cls, path)
+
+    def to_state(self) -> State:
+        """Give the arrays, and a header that JSON can hold."""
+        arrays = {"weights": self.weights, "state": self.state, "visited": self.visited}
+        return arrays, {"t": self.t, "origin": self.origin}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a position of what `to_state` gave; the herd that goes on checks its codes."""
+        weights = read_array(arrays, "weights", (None,), np.int64)
         return cls(
-            int(meta["t"]),
-            arrays["weights"],
+            read_number(header, "t"),
+            weights,
             arrays["state"],
             arrays["visited"],
-            str(meta["origin"]),
+            str(header["origin"]),
         )
 
 
@@ -192,6 +193,7 @@ class MomentHerd:
                 "come from the same moments, encoding and rates",
                 got=f"a position of {len(position.weights)} features that belongs to others",
             )
+        self._check_position(position)
         setup = Setup(
             position.weights,
             position.state,
@@ -310,6 +312,18 @@ class MomentHerd:
             found.update(np.ascontiguousarray(part).tobytes())
         return found.hexdigest()
 
+    def _check_position(self, position: Position) -> None:
+        """Refuse a position that compiled code would stumble over."""
+        weights, visited = position.weights, position.visited
+        if weights.shape != (self.features.n_features,) or len(visited) > MEMORY:
+            raise ParameterError(
+                "resume",
+                f"hold {self.features.n_features} weights and at most {MEMORY} states visited",
+                got=f"{weights.shape} and {len(visited)}",
+            )
+        for codes in (position.state[None], visited):
+            _as_rows(codes, self.moments, "resume")
+
     def _pool(self, rows: NDArray[np.integer] | None, visited: NDArray[np.integer]) -> Pool:
         width = self.moments.n_variables
         if self.restarts == "rows" and rows is not None:
@@ -352,14 +366,14 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
     return units // np.gcd.reduce(units)  # only ratios matter
 
 
-def _as_rows(rows: ArrayLike, moments: Moments) -> NDArray[np.integer]:
+def _as_rows(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
     codes = np.asarray(rows)
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
         raise ParameterError(
-            "rows",
+            name,
             f"be codes of shape (n, {moments.n_variables})",
             got=f"shape {codes.shape} of {codes.dtype}",
         )
     if ((codes < 0) | (codes >= np.array(moments.n_values))).any():
-        raise ParameterError("rows", "hold codes of the moments' values", got="others")
+        raise ParameterError(name, "hold codes of the moments' values", got="others")
     return codes

@@ -13,30 +13,25 @@ anything else get another machine from each method.
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
 
-from herder._validation import check_fitted, row_weights, whole_or_not
+from herder._validation import row_weights, whole_or_not
 from herder.core.blas import one_blas_thread
 from herder.learn.batches import learn_batches
-from herder.learn.draws import draw_rows
-from herder.learn.fit import Fit, FitReport, warn_of_fit
-from herder.learn.methods import DETAILS, Folds, Method, learn
+from herder.learn.fit import warn_of_fit
+from herder.learn.fitted import FittedMachine
+from herder.learn.methods import Folds, Method, learn
 from herder.learn.online import Stream
-from herder.learn.pseudo import Start, log_pseudo_likelihood
-from herder.learn.rows import column_names, merge_rows, read_codes, warn_of_constants
-from herder.models.pairwise import PairwiseModel
-
-if TYPE_CHECKING:
-    from herder.learn.check import FitCheck
+from herder.learn.pseudo import Start
+from herder.learn.rows import column_names, read_codes, warn_of_constants
 
 __all__ = ["BoltzmannMachine"]
 
 
-class BoltzmannMachine(BaseEstimator):
+class BoltzmannMachine(FittedMachine):
     """Learn pairwise couplings and biases from rows of binary states.
 
     Parameters
@@ -117,12 +112,6 @@ class BoltzmannMachine(BaseEstimator):
     array([[0.  , 1.57],
            [1.57, 0.  ]])
     """
-
-    n_features_in_: int
-    alphas_: NDArray[np.float64]
-    cv_scores_: NDArray[np.float64]
-    node_couplings_: NDArray[np.float64]
-    node_biases_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -227,144 +216,6 @@ class BoltzmannMachine(BaseEstimator):
             self._adopt(stream.fit(), report, states)
         return self
 
-    def pseudo_likelihood(self, X: object) -> float:
-        """Give the log pseudo-likelihood of a row, summed over columns, on average over rows."""
-        check_fitted(self, "model_")
-        codes = self._codes(X)
-        couplings, biases = self._binary()
-        return float(log_pseudo_likelihood(couplings, biases, codes).mean())
-
-    def score(self, X: object, y: object = None) -> float:
-        """Give `pseudo_likelihood`, for scikit-learn."""
-        return self.pseudo_likelihood(X)
-
-    def score_samples(self, X: object) -> NDArray[np.float64]:
-        """Give the log probabilities of rows.
-
-        The partition function is exact where `PairwiseModel.exact` can give it, and else
-        estimated by annealed importance sampling: ``log_partition_error_`` is its standard error,
-        the same for all rows.
-        """
-        from herder.samplers.annealing import log_partition
-
-        check_fitted(self, "model_")
-        rows = self._values(self._codes(X))
-        if self._partition is None:
-            found = log_partition(self.model_, random_state=self.random_state)
-            self._partition = found.value
-            self.log_partition_error_ = found.error
-        return -self.model_.energy(rows) - self._partition
-
-    def sample(
-        self,
-        n_samples: int = 1,
-        *,
-        method: str = "auto",
-        random_state: int | np.random.Generator | None = 0,
-    ) -> NDArray[np.int8]:
-        """Draw rows from the machine.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-        method : {"auto", "exact", "gibbs", "herded-gibbs"}
-            From the table of all states; by chains that visit the columns one after the other;
-            by such a chain without random numbers. "auto" is exact up to 16 columns, else Gibbs.
-        random_state : int, Generator or None
-            Draws the rows; herded Gibbs needs none.
-        """
-        check_fitted(self, "model_")
-        return draw_rows(self.model_, n_samples, method=method, random_state=random_state)
-
-    def conditional(self, X: object) -> NDArray[np.float64]:
-        """Give the probability of the upper state of each entry of rows with NaN for unknown ones.
-
-        Entries that are known have probability 0 or 1.
-        """
-        from herder.learn.missing import conditional_probabilities
-
-        check_fitted(self, "model_")
-        rows = self._values(self._codes(X, missing=True))
-        return conditional_probabilities(self.model_, rows, random_state=self.random_state)
-
-    def impute(
-        self, X: object, *, random_state: int | np.random.Generator | None = None
-    ) -> NDArray[np.float64]:
-        """Fill the NaN of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n)
-            Rows, NaN where they are unknown.
-        random_state : int, Generator or None
-            With a seed or generator the unknown entries of a row are drawn together, given the
-            known ones. By default each gets its more probable state, which needs no chance but
-            makes rows less varied than they are.
-        """
-        from herder.learn.missing import impute
-
-        check_fitted(self, "model_")
-        rows = self._values(self._codes(X, missing=True))
-        draw = random_state is not None
-        seed = random_state if draw else self.random_state
-        return impute(self.model_, rows, draw=draw, random_state=seed)
-
-    def check(
-        self,
-        X: object,
-        *,
-        held_out: bool = False,
-        n_samples: int = 10_000,
-        random_state: int | np.random.Generator | None = 0,
-    ) -> "FitCheck":
-        """Sample the machine and compare its rows with ``X``: see `herder.learn.check.FitCheck`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n)
-            Rows that the machine should resemble: those of `fit`, or better, others.
-        held_out : bool, default False
-            Whether they are others. Fewer rows than parameters are matched whatever they are, so
-            that only others can then speak for the machine.
-        n_samples : int
-            Rows to sample.
-        random_state : int, Generator or None
-            Draws them.
-        """
-        from herder.learn.check import check_fit
-
-        check_fitted(self, "model_")
-        sample = merge_rows(self._codes(X))
-        return check_fit(
-            self.model_,
-            sample.rows,
-            sample.weights,
-            sample.total,
-            n_samples=n_samples,
-            report=self.diagnostics_,
-            held_out=held_out,
-            random_state=random_state,
-        )
-
-    def _adopt(self, fit: Fit, report: FitReport, states: tuple[int, int]) -> None:
-        """Take the parameters of a fit."""
-        names = vars(self).get("feature_names_in_")
-        model = PairwiseModel(fit.couplings, fit.biases, names=names).to_states(states)
-        self.model_ = PairwiseModel(model.couplings, model.biases, states, names=names)
-        self.couplings_ = np.array(self.model_.couplings)
-        self.biases_ = self.model_.biases.copy()
-        self.states_ = states
-        self.alpha_ = report.alpha
-        self.n_iter_ = fit.n_iter
-        self.converged_ = fit.converged
-        self.gradient_norm_ = fit.gradient_norm
-        self.objective_ = fit.objective
-        self.diagnostics_ = report
-        self._partition: float | None = None
-        for name in DETAILS:
-            vars(self).pop(name, None)
-
     def _start(self) -> Start | None:
         """Give the machine there is, if `fit` shall start from it."""
         return self._binary() if self.warm_start and hasattr(self, "model_") else None
@@ -377,21 +228,6 @@ class BoltzmannMachine(BaseEstimator):
         if not hasattr(self, "model_"):
             return Stream.begin(n)
         return Stream.after(*self._binary(), *self._sums)
-
-    def _binary(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give couplings and biases of 0/1 states."""
-        model = self.model_.to_states((0, 1))
-        return np.asarray(model.couplings), model.biases
-
-    def _codes(self, X: object, *, missing: bool = False) -> NDArray[Any]:
-        """Give rows as 0/1 codes, as wide as those of `fit`."""
-        return read_codes(
-            self, X, self.states_, reset=False, missing=missing, binarize=self.binarize
-        )[0]
-
-    def _values(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        low, high = self.states_
-        return low + (high - low) * codes.astype(np.float64)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are welcome."""

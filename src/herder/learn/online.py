@@ -22,14 +22,16 @@ running mean forgets as the parameters do. Rows in random order are foreseen bet
 independent columns with the shares of all rows; rows that come by kind are not.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from herder.core.plain import Arrays, Header, read_array, read_number
+from herder.core.state import State
 from herder.learn.fit import Fit, FitReport
 from herder.learn.pseudo import log_pseudo_likelihood
 from herder.learn.rows import find_duplicate_columns
@@ -45,6 +47,13 @@ GROWTH = 1.2
 #: A column is constant if its rarer state has no more than this share of the weight: sums of
 #: weights are rounded.
 ROUNDING = 1e-9
+
+#: Arrays of a stream that are square; the others have an entry for each column.
+SQUARE = ("couplings", "latest_couplings", "pairs", "vectors")
+
+#: What cannot be negative, and what is divided by.
+SUMS = ("alpha", "n_seen", "n_steps", "ones", "pairs", "variances", "n_scored")
+DIVISORS = ("curvature", "scale", "values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +171,8 @@ class Stream:
             variances=total * means * (1 - means),
         )
 
-    def state(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, float | int]]:
-        """Give arrays and numbers that `from_state` makes the same stream of."""
+    def to_state(self) -> State:
+        """Give arrays, and a header that JSON can hold."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         operator = own.pop("operator")
         if operator is not None:
@@ -173,41 +182,19 @@ class Stream:
         return arrays, {name: value for name, value in own.items() if name not in arrays}
 
     @classmethod
-    def from_state(
-        cls, arrays: Mapping[str, NDArray[Any]], numbers: Mapping[str, Any], n: int
-    ) -> "Stream":
-        """Make the stream of n columns that `state` described.
-
-        Raises
-        ------
-        KeyError
-            If a part is missing, with its name.
-        ValueError
-            If one is of another shape or kind, or makes no sense.
-        """
-        begun = cls.begin(n)
-        for field in fields(begun):
-            value = getattr(begun, field.name)
-            if isinstance(value, np.ndarray):
-                least = 0.0 if field.name in ("ones", "pairs", "variances") else -np.inf
-                _copy(value, arrays, field.name, least)
-            elif value is not None:
-                signed = field.name == "score"
-                setattr(begun, field.name, _number(numbers, field.name, type(value), signed))
-        most = begun.n_seen * (1 + ROUNDING)
-        if begun.ones.max(initial=0.0) > most or begun.pairs.max(initial=0.0) > most:
-            raise ValueError(f"more ones than {begun.n_seen:g} rows have")
-        if "operator.n_seen" in numbers:
-            rows = _number(numbers, "operator.n_seen", float, False)
-            curvature, scale, values = np.empty(n), np.empty(n), np.empty(n)
-            vectors = np.empty((n, n))
-            tiny = np.finfo(np.float64).tiny
-            _copy(curvature, arrays, "operator.curvature", tiny)
-            _copy(scale, arrays, "operator.scale", tiny)
-            _copy(values, arrays, "operator.values", tiny)
-            _copy(vectors, arrays, "operator.vectors", -np.inf)
-            begun.operator = Operator(rows, curvature, scale, values, vectors)
-        return begun
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a stream of what `to_state` gave."""
+        n = len(read_array(arrays, "biases", (None,)))
+        own = (field for field in fields(cls) if field.name != "operator")
+        stream = cls(**{field.name: _read(field, arrays, header, n) for field in own})
+        most = stream.n_seen * (1 + ROUNDING)
+        if stream.ones.max(initial=0.0) > most or stream.pairs.max(initial=0.0) > most:
+            raise ValueError(f"more ones than {stream.n_seen:g} rows have")
+        if "operator.n_seen" in header:
+            parts = fields(Operator)
+            found = {part.name: _read(part, arrays, header, n, "operator.") for part in parts}
+            stream.operator = Operator(**found)
+        return stream
 
     def fit(self) -> Fit:
         """Give the average parameters; there is no gradient to judge them by."""
@@ -309,21 +296,12 @@ def _share(total: float, n_rows: float) -> float:
     return min(1.0, (RECENCY + 1) * total / (n_rows + RECENCY * total))
 
 
-def _copy(
-    into: NDArray[np.float64], arrays: Mapping[str, NDArray[Any]], name: str, least: float
-) -> None:
-    """Copy finite numbers of the same shape, none below ``least``."""
-    value = arrays[name]
-    if value.shape != into.shape or value.dtype != into.dtype:
-        raise ValueError(f"{name} of shape {value.shape} and {value.dtype}, not {into.shape}")
-    if not np.isfinite(value).all() or (value < least).any():
-        raise ValueError(f"{name} with values that make no sense")
-    into[...] = value
-
-
-def _number(numbers: Mapping[str, Any], name: str, kind: type, signed: bool) -> Any:
-    """Give a finite number, not below zero unless it may have a sign."""
-    value = numbers[name]
-    if type(value) is not kind or not np.isfinite(value) or (value < 0 and not signed):
-        raise ValueError(f"{name} = {value!r}")
-    return value
+def _read(field: Field[Any], arrays: Arrays, header: Header, n: int, prefix: str = "") -> Any:
+    """Read a part of a stream of n columns: an array, or a number."""
+    name = prefix + field.name
+    low = 0.0 if field.name in SUMS else -np.inf
+    if field.name in DIVISORS:
+        low = float(np.finfo(np.float64).tiny)
+    if field.type in (int, float):
+        return read_number(header, name, field.type, low=low)
+    return read_array(arrays, name, (n, n) if field.name in SQUARE else (n,), low=low)

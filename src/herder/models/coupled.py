@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder.models.graph import Adjacency, Couplings, adjacency_of, edges_of
+from herder.core.plain import Arrays, Header, read_array, read_texts
+from herder.core.state import State
+from herder.models.graph import Adjacency, Couplings, adjacency_of, couplings_of_edges, edges_of
 
 if TYPE_CHECKING:
     from herder.models.exact import Exact
@@ -19,6 +21,8 @@ class Coupled(ABC):
     """A model with couplings and energies: its graph, and what follows from all its states."""
 
     couplings: Couplings
+    offset: float
+    names: tuple[str, ...] | None
 
     @abstractmethod
     def energy(self, x: ArrayLike) -> Any:
@@ -43,6 +47,27 @@ class Coupled(ABC):
     def adjacency(self) -> Adjacency:
         """Neighbours of all sites, and the couplings to them, as CSR."""
         return adjacency_of(self.couplings)
+
+    def to_state(self) -> State:
+        """Give couplings, as a matrix or a list of edges, and the facts of the model."""
+        if self.is_sparse:
+            arrays = {"edges": self.edges.astype(np.int64), "edge_weights": self.edge_weights}
+        else:
+            arrays = {"couplings": np.asarray(self.couplings)}
+        names = None if self.names is None else list(self.names)
+        return arrays, {"model": {"offset": self.offset, "names": names}}
+
+    @staticmethod
+    def _read_parts(arrays: Arrays, header: Header, n_sites: int) -> dict[str, Any]:
+        """Give arguments of a model from what `to_state` gave; the model checks them."""
+        facts = header["model"]
+        if "couplings" in arrays:
+            couplings: Any = read_array(arrays, "couplings", (None, None))
+        else:
+            weights = read_array(arrays, "edge_weights", (None,))
+            couplings = couplings_of_edges(n_sites, arrays["edges"], weights)
+        names = None if facts["names"] is None else read_texts(facts["names"], "names")
+        return {"couplings": couplings, "offset": facts["offset"], "names": names}
 
     def exact(self, *, method: str = "auto") -> "Exact":
         """Give the partition function and all marginals, exactly.

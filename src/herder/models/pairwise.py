@@ -26,6 +26,8 @@ from scipy.special import expit
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
+from herder.core.plain import Arrays, Header, read_array
+from herder.core.state import State
 from herder.models.coupled import Coupled
 from herder.models.graph import (
     Couplings,
@@ -135,6 +137,19 @@ class PairwiseModel(Coupled):
         for part in row_blocks(*rows.shape):
             found[part] = expit(self._gap * (self._drive(self._values(rows[part])) + self.biases))
         return found[0] if alone else found
+
+    def to_state(self) -> State:
+        """Give couplings and biases, and a header that JSON can hold."""
+        arrays, header = super().to_state()
+        header["model"]["states"] = list(self.states)
+        return {"biases": self.biases, **arrays}, header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a model of what `to_state` gave."""
+        biases = read_array(arrays, "biases", (None,))
+        states, parts = header["model"]["states"], cls._read_parts(arrays, header, len(biases))
+        return cls(biases=biases, states=states, **parts)
 
     def to_states(self, states: Sequence[int]) -> "PairwiseModel":
         """Give the same distribution, and the same energies, on the other alphabet."""

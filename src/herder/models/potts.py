@@ -19,6 +19,8 @@ from scipy.special import softmax
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
+from herder.core.plain import Arrays, Header, read_array
+from herder.core.state import State
 from herder.models.coupled import Coupled
 from herder.models.graph import (
     Couplings,
@@ -137,6 +139,17 @@ class PottsModel(Coupled):
                     found[part, :, state] = (couplings @ (rows[part] == state).T.astype(float)).T
             found[part] = softmax(found[part] + self.fields, axis=-1)
         return found[0] if np.ndim(x) == 1 else found
+
+    def to_state(self) -> State:
+        """Give couplings and fields, and a header that JSON can hold."""
+        arrays, header = super().to_state()
+        return {"fields": self.fields, **arrays}, header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a model of what `to_state` gave."""
+        fields = read_array(arrays, "fields", (None, None))
+        return cls(fields=fields, **cls._read_parts(arrays, header, len(fields)))
 
     def at_temperature(self, temperature: float) -> "PottsModel":
         """Give the model with all energies divided by ``temperature``."""

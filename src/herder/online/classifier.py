@@ -25,6 +25,8 @@ from herder._validation import (
     row_weights,
     whole_or_not,
 )
+from herder.core.plain import Arrays, Header, plain_estimator, read_estimator, read_number
+from herder.core.state import State
 from herder.online.full import FullWeights
 from herder.online.inputs import RandomState, RowsLike, hold_back
 from herder.online.labels import (
@@ -32,6 +34,8 @@ from herder.online.labels import (
     distinct_labels,
     join_labels,
     place_labels,
+    plain_classes,
+    read_classes,
     read_labels,
 )
 from herder.online.rules import Rule
@@ -52,6 +56,9 @@ LASTING = (
     "coef0",
     "budget",
 )
+
+#: Attributes of a fitted model that are whole numbers.
+COUNTS = ("n_iter_", "n_seen_", "n_updates_", "n_features_in_", "_wrong", "_tested")
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -101,32 +108,26 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             Scales C for each row; a row of weight 0 changes nothing.
         """
         with whole_or_not(self):
-            self._fit(X, y, sample_weight)
+            rule = self._checked_rule()
+            rows = fit_rows(self, X)
+            labels = read_labels(y, rows.shape[0])
+            classes, places = distinct_labels(labels)
+            if len(classes) < 2 and self.new_classes == "error":
+                only = f"one class, {classes.tolist()[0]!r}"
+                remedy = "give new_classes='add' if the others come later"
+                raise ParameterError("y", "have at least two classes", got=f"{only}; {remedy}")
+            rates = self._rates(places, classes, sample_weight)
+            if not rates.any():
+                raise ParameterError("sample_weight", "have a number above zero", got="zeros only")
+            weights = self._new_weights(rows.shape[1], len(classes))
+            held = self.validation_fraction if self.early_stopping else None
+            teach, test = hold_back(rows.shape[0], held, self.random_state)
+            self.classes_ = classes
+            self._start(weights)
+            self._beside = {}
+            self.n_updates_ = 0
+            self._run(Lesson(rows, places, rates, teach), test, rule)
         return self
-
-    def _fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rule = self._checked_rule()
-        rows = fit_rows(self, X)
-        labels = read_labels(y, rows.shape[0])
-        classes, places = distinct_labels(labels)
-        if len(classes) < 2 and self.new_classes == "error":
-            raise ParameterError(
-                "y",
-                "have at least two classes",
-                got=f"one class, {classes.tolist()[0]!r}; give new_classes='add' if the "
-                "others come later",
-            )
-        rates = self._rates(places, classes, sample_weight)
-        if not rates.any():
-            raise ParameterError("sample_weight", "have a number above zero", got="zeros only")
-        weights = self._new_weights(rows.shape[1], len(classes))
-        held = self.validation_fraction if self.early_stopping else None
-        teach, test = hold_back(rows.shape[0], held, self.random_state)
-        self.classes_ = classes
-        self._start(weights)
-        self._beside = {}
-        self.n_updates_ = 0
-        self._run(Lesson(rows, places, rates, teach), test, rule)
 
     def _run(self, lesson: Lesson, test: NDArray[np.intp], rule: Rule) -> None:
         """Make passes until there is nothing left to learn."""
@@ -169,34 +170,25 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             All classes there will be; needed at the first call unless ``new_classes="add"``.
         """
         with whole_or_not(self):
-            self._partial_fit(X, y, classes, sample_weight)
+            rule = self._checked_rule()
+            first = not hasattr(self, "_weights")
+            rows = fit_rows(self, X, reset=first, finite=False)
+            labels = read_labels(y, rows.shape[0])
+            if first:
+                self._open(rows.shape[1], labels, classes)
+            else:
+                self._check_unchanged()
+                if classes is not None:
+                    self._meet(np.asarray(classes))
+            places = self._places(labels)
+            rates = self._rates(places, self.classes_, sample_weight, whole=False)
+            turns = np.arange(rows.shape[0])
+            done = self._learn_or_not(Lesson(rows, places, rates, turns), rule)
+            self._wrong += done.n_wrong
+            self._tested += len(turns)
+            self.n_seen_ += len(turns)
+            self.n_iter_ = 1
         return self
-
-    def _partial_fit(
-        self,
-        X: RowsLike,
-        y: ArrayLike,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-    ) -> None:
-        rule = self._checked_rule()
-        first = not hasattr(self, "_weights")
-        rows = fit_rows(self, X, reset=first, finite=False)
-        labels = read_labels(y, rows.shape[0])
-        if first:
-            self._open(rows.shape[1], labels, classes)
-        else:
-            self._check_unchanged()
-            if classes is not None:
-                self._meet(np.asarray(classes))
-        places = self._places(labels)
-        rates = self._rates(places, self.classes_, sample_weight, whole=False)
-        turns = np.arange(rows.shape[0])
-        done = self._learn_or_not(Lesson(rows, places, rates, turns), rule)
-        self._wrong += done.n_wrong
-        self._tested += len(turns)
-        self.n_seen_ += len(turns)
-        self.n_iter_ = 1
 
     def _learn_or_not(self, lesson: Lesson, rule: Rule) -> Passed:
         """Learn a batch, or nothing of it if it holds NaN or infinity.
@@ -251,7 +243,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{done.n_left_out} of {n_turns} rows were left out: their squared length is "
                 "beyond what a float can hold; scale X",
                 RuntimeWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
     def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
@@ -297,6 +289,32 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
                     f"stay {value!r} in a fitted model",
                     got=f"{getattr(self, name)!r}: fit anew",
                 )
+
+    def to_state(self) -> State:
+        """Give the weights, and a header that JSON can hold."""
+        check_fitted(self, "classes_")
+        header = {
+            **plain_estimator(self),
+            "classes": plain_classes(self.classes_),
+            "counts": {name: int(getattr(self, name)) for name in COUNTS},
+            "meta": dict(vars(self).get("_beside", {})),
+        }
+        self._check_unchanged()
+        return self._weights.arrays(), header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a model of what `to_state` gave."""
+        model = read_estimator(cls, header, read_number(header["counts"], "n_features_in_"))
+        model._checked_rule()
+        model.classes_ = read_classes(header["classes"])
+        for name in COUNTS:
+            setattr(model, name, read_number(header["counts"], name))
+        weights = model._new_weights(0, len(model.classes_))
+        weights.restore(arrays, model.n_features_in_)
+        model._start(weights)
+        model._beside = dict(header["meta"])
+        return model
 
     @property
     def progressive_error_(self) -> float:

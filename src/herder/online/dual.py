@@ -44,9 +44,9 @@ constant 1 added to the kernel. One against the rest is K machines with two clas
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, cast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,11 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError
 from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
+from herder.core.plain import POSITIVE, Arrays, read_array
 from herder.online import _dual_jit as _jit
+from herder.online.inputs import read_rows, row_arrays
 from herder.online.mercer import KernelLike, Mercer, Rows, RowStore
-from herder.online.rules import ALGORITHMS, FORMS, Rule, step
+from herder.online.rules import FORMS, Rule, step
 from herder.online.span import SpanGaussian, with_room
 
 __all__ = ["BLOCK", "DualPass", "DualWeights"]
@@ -66,12 +68,6 @@ BLOCK = 256
 
 #: Rows with a larger k(x, x) are left out: sums of a few such numbers are still finite.
 LARGEST = 1e300
-
-#: Rules that meet their constraint at any price. Beyond the budget they count what lies outside
-#: the span as noise of the row, or they would force it through what little lies inside: with it
-#: left out errors on digits with one label in ten wrong rose nearly fourfold. With the other rules
-#: it is the other way round, since the covariance would narrow too slowly for a large C.
-HARD = ("stdev", "variance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,31 +281,29 @@ class DualWeights:
             )
         return DualPass(*counts.tolist())
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """All that has been learnt, by name; the parameters of the class are not among them."""
         found = self._gaussian.arrays()
         found["counts"] = np.array([self.n_blocks, self.n_seen, self.n_projected], np.int64)
         found["ends"] = self._ends[: self.n_supports].astype(np.int64)
         if self._store is not None:
             found["gamma"] = np.array([self.kernel.gamma], np.float64)
-            found |= self._store.arrays()
+            found |= row_arrays(self._store.rows)
         return found
 
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], kernel: KernelLike, **parameters: Any
-    ) -> Self:
-        """Restore what `arrays` gave; the other arguments are those of the class."""
-        if "gamma" in arrays:
-            parameters["gamma"] = float(arrays["gamma"][0])
-        n_blocks, n_seen, n_projected = arrays["counts"].tolist()
-        weights = cls(kernel, **{**parameters, "n_blocks": n_blocks})
-        weights.n_seen, weights.n_projected = n_seen, n_projected
-        weights._gaussian = SpanGaussian.from_arrays(arrays)
-        weights._ends = arrays["ends"].astype(np.intp)
-        if "gamma" in arrays:
-            weights._store = RowStore.from_arrays(arrays)
-        return weights
+    def restore(self, arrays: Arrays, n_features: int) -> None:
+        """Take what `arrays` gave for rows of so many features."""
+        self._gaussian.restore(arrays)
+        size = self.n_supports
+        counts = read_array(arrays, "counts", (3,), np.int64, low=0)
+        n_blocks, self.n_seen, self.n_projected = counts.tolist()
+        if size > self.budget or n_blocks != self.n_blocks:
+            raise ValueError(f"{size} supports of {n_blocks} blocks, not {self.n_blocks}")
+        self._ends = read_array(arrays, "ends", (size, 2), np.int64, low=0, high=n_blocks - 1)
+        if size or "gamma" in arrays:
+            gamma = read_array(arrays, "gamma", (1,), low=POSITIVE)[0]
+            self.kernel = replace(self.kernel, gamma=float(gamma))
+            self._store = RowStore(read_rows(arrays, size, n_features))
 
     def _signs(self) -> NDArray[np.float64]:
         """Give the sign of every support in every block, (n_blocks, n_supports)."""
@@ -363,7 +357,6 @@ class DualWeights:
         among = self.kernel.gram(rows, rows) if room else table
         own = self.kernel.diagonal(rows)
         usable = (own <= LARGEST) & np.isfinite(table[:, :n]).all(axis=1)
-        is_hard = ALGORITHMS[rule.algorithm] in HARD
         n_updates = n_mistakes = n_projected = 0
         for i in range(n_rows):
             gaussian.relax(rule.forget)
@@ -377,7 +370,7 @@ class DualWeights:
             if not any(step(rule, case.margin, case.prior, rate)):
                 continue
             is_full = gaussian.size >= self.budget
-            sight = gaussian.look(case.values, case.prior, project=is_full and not is_hard)
+            sight = gaussian.look(case.values, case.prior, project=is_full and not rule.is_hard)
             alpha, gain = step(rule, case.margin, sight.variance, rate)
             if alpha == 0.0 and gain == 0.0:
                 continue

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._errors import ParameterError
+from herder.core.plain import Arrays, read_array
 from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import BREATH, Lesson, Passed, Rows, applied, summed
 
@@ -156,6 +157,23 @@ class FullWeights:
             return self.roots[b]
         size = self.means_.shape[1]
         return self.roots[0, b * size : (b + 1) * size]
+
+    def arrays(self) -> Arrays:
+        """Give all that was learnt, by name."""
+        found = {"mean": self.means_, "root": self.roots}
+        if self.drift is not None:
+            found["drift"] = self.drift
+        return found | {"seen": np.array([self.seen], np.int64)}
+
+    def restore(self, arrays: Arrays, n_features: int) -> None:
+        """Take what `arrays` gave for so many features, whatever their number was here."""
+        n_blocks, size = self.n_blocks, n_features + self.bias
+        groups, side = (1, n_blocks * size) if self.together else (n_blocks, size)
+        self.means_ = read_array(arrays, "mean", (n_blocks, size))
+        self.roots = read_array(arrays, "root", (groups, side, side))
+        if self.drift is not None:
+            self.drift = read_array(arrays, "drift", (n_blocks, size))
+        self.seen = int(read_array(arrays, "seen", (1,), np.int64, low=0)[0])
 
     def extended(self, n_features: int) -> "FullWeights":
         """Give a copy with more features, which are at the prior."""

@@ -1,6 +1,6 @@
-"""What a learner is given beside labels: rows, an order, and rows to hold back."""
+"""What a learner is given beside labels: rows, an order, and rows to hold back or to keep."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,8 +8,9 @@ from scipy import sparse
 
 from herder._errors import ParameterError
 from herder._validation import share
+from herder.core.plain import Arrays, read_array
 
-__all__ = ["RandomState", "RowsLike", "hold_back"]
+__all__ = ["RandomState", "RowsLike", "hold_back", "read_rows", "row_arrays"]
 
 #: Rows as they are given: an array, a list, a frame, or a sparse matrix.
 RowsLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
@@ -32,3 +33,29 @@ def hold_back(
         )
     mixed = np.random.default_rng(random_state).permutation(n_rows)
     return np.sort(mixed[n_test:]), np.sort(mixed[:n_test])
+
+
+def row_arrays(rows: Any) -> Arrays:
+    """Give rows that a model keeps, dense or CSR, as arrays by name."""
+    if not sparse.issparse(rows):
+        return {"supports": rows.copy()}
+    parts = {name: getattr(rows, name).copy() for name in ("data", "indices", "indptr")}
+    return parts | {"shape": np.array(rows.shape, np.int64)}
+
+
+def read_rows(arrays: Arrays, n_rows: int, n_features: int) -> Any:
+    """Take back what `row_arrays` gave; a table without rows may have no columns either."""
+    if "supports" in arrays:
+        rows, shape = arrays["supports"].copy(), arrays["supports"].shape
+        values = rows
+    else:
+        shape = tuple(read_array(arrays, "shape", (2,), np.int64).tolist())
+        values = read_array(arrays, "data", (None,), arrays["data"].dtype)
+        parts = (values, *(arrays[name].copy() for name in ("indices", "indptr")))
+        rows = sparse.csr_array(parts, shape=shape)
+        rows.check_format(full_check=True)
+    if shape != (n_rows, n_features) and (n_rows or shape[0]):
+        raise ValueError(f"rows of shape {shape}, not {(n_rows, n_features)}")
+    if values.dtype.kind != "f" or not np.isfinite(values).all():
+        raise ValueError("rows with values that are not finite")
+    return rows

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.plain import Arrays
 from herder.online.dual import DualWeights
 from herder.online.rules import Rule
 from herder.online.weights import Lesson, Passed, Rows
@@ -54,6 +55,14 @@ class KernelWeights:
     def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
         """Give the variance of each score's gap to that of the rival block, (n, B)."""
         return self.dual.gap_variances(rows, rivals)
+
+    def arrays(self) -> Arrays:
+        """Give all that was learnt, by name."""
+        return self.dual.arrays()
+
+    def restore(self, arrays: Arrays, n_features: int) -> None:
+        """Take what `arrays` gave."""
+        self.dual.restore(arrays, n_features)
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "KernelWeights":
         """Give a copy with more blocks: the old ones at ``places``, nothing known of the new."""

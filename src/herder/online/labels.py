@@ -9,7 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_classes, column_of_labels, one_of, row_weights
 
-__all__ = ["class_factors", "distinct_labels", "join_labels", "place_labels", "read_labels"]
+__all__ = [
+    "class_factors",
+    "distinct_labels",
+    "join_labels",
+    "place_labels",
+    "plain_classes",
+    "read_classes",
+    "read_labels",
+]
+
+#: Kinds of arrays that a list of classes may be to be saved.
+PLAIN_KINDS = "biufUO"
 
 
 def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
@@ -58,6 +69,26 @@ def join_labels(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     """Give the classes of both, in order."""
     check_classes(labels)
     return np.union1d(known, labels)
+
+
+def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
+    """Give a list of classes as JSON can hold it."""
+    values = classes.tolist()
+    if classes.dtype.kind not in PLAIN_KINDS or not all(
+        isinstance(value, bool | int | float | str) for value in values
+    ):
+        raise ParameterTypeError("classes", "be numbers or texts to be saved", values[:5])
+    return {"dtype": classes.dtype.str if classes.dtype.kind != "O" else "O", "values": values}
+
+
+def read_classes(plain: dict[str, Any]) -> NDArray[Any]:
+    """Take back what `plain_classes` gave."""
+    classes = np.array(plain["values"], dtype=plain["dtype"])
+    if classes.dtype.kind not in PLAIN_KINDS:
+        raise ValueError(f"classes of dtype {classes.dtype}")
+    if classes.ndim != 1 or (len(classes) > 1 and not (classes[:-1] < classes[1:]).all()):
+        raise ValueError("classes that are not in order")
+    return classes
 
 
 def class_factors(

@@ -8,7 +8,7 @@ the last bits depend on how many there are.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, cast
 
@@ -176,23 +176,6 @@ class RowStore:
         if hasattr(self._stacked, "indptr"):
             return sparse.csr_array(X, dtype=np.float64)
         return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All rows, as arrays by name."""
-        rows = self.rows
-        if not sparse.issparse(rows):
-            return {"supports": rows.copy()}
-        rows = cast("sparse.csr_array", rows)
-        parts = {name: getattr(rows, name).copy() for name in ("data", "indices", "indptr")}
-        return parts | {"shape": np.array(rows.shape, np.int64)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore what `arrays` gave."""
-        if "supports" in arrays:
-            return cls(arrays["supports"].copy())
-        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        return cls(sparse.csr_array(parts, shape=tuple(arrays["shape"].tolist()), copy=True))
 
 
 def _squared_distances(A: Rows, B: Rows) -> NDArray[np.float64]:

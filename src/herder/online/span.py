@@ -18,13 +18,13 @@ kept is C in :math:`S = q C + (1 - q) I`, and q shrinks by 1 - f.
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.core.plain import POSITIVE, Arrays, read_array
 from herder.online import _dual_jit as _jit
 
 __all__ = ["Sight", "SpanGaussian", "with_room"]
@@ -162,7 +162,7 @@ class SpanGaussian:
         least = ROUNDING * self.precision * length
         return np.maximum(within, least) + np.maximum(prior - length, 0.0)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """All of it, by name."""
         packed = self.size * (self.size + 1) // 2
         return {
@@ -173,15 +173,16 @@ class SpanGaussian:
             "cover": self._cover[:packed].copy(),
         }
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore what `arrays` gave."""
-        gaussian = cls()
-        gaussian.keep, gaussian.precision = arrays["scales"].tolist()
-        gaussian._coef, gaussian._drift = arrays["coef"].copy(), arrays["drift"].copy()
-        gaussian._factor, gaussian._cover = arrays["factor"].copy(), arrays["cover"].copy()
-        gaussian.size = len(gaussian._coef)
-        return gaussian
+    def restore(self, arrays: Arrays) -> None:
+        """Take what `arrays` gave."""
+        self._coef = read_array(arrays, "coef", (None,))
+        self.size = len(self._coef)
+        packed = self.size * (self.size + 1) // 2
+        self._drift = read_array(arrays, "drift", (self.size,))
+        self._factor = read_array(arrays, "factor", (packed,))
+        self._cover = read_array(arrays, "cover", (packed,))
+        scales = read_array(arrays, "scales", (2,), low=POSITIVE, high=1.0)
+        self.keep, self.precision = scales.tolist()
 
 
 def with_room(array: NDArray[Any], length: int) -> NDArray[Any]:

@@ -12,15 +12,17 @@ are kept, which is memory; `budget` bounds it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._validation import check_fitted, positive_int
+from herder.core.plain import Arrays, read_array
+from herder.core.state import nest, unnest
 from herder.online.classifier import OnlineClassifier
-from herder.online.inputs import RandomState
+from herder.online.inputs import RandomState, read_rows, row_arrays
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
 
@@ -163,6 +165,23 @@ class Voters:
             found[low : low + stride] = votes / (lives.sum() + self.base_votes)
         return found
 
+    def arrays(self) -> Arrays:
+        """Give the mistakes, and what is left of those that are no longer kept, by name."""
+        found = {"signs": self.signs, "births": self.births, "base": self.base}
+        return found | {"base_votes": np.array([self.base_votes])} | row_arrays(self.mistakes)
+
+    @classmethod
+    def of(cls, arrays: Arrays, n_features: int, *, bias: bool) -> Self:
+        """Make the voters that `arrays` described."""
+        signs = read_array(arrays, "signs", (None,))
+        return cls(
+            read_rows(arrays, len(signs), n_features),
+            signs,
+            read_array(arrays, "births", signs.shape, low=0.0),
+            read_array(arrays, "base", (n_features + bias,)),
+            float(read_array(arrays, "base_votes", (1,), low=0.0)[0]),
+        )
+
 
 class Ballot:
     """The voters of all blocks, in the place of weights."""
@@ -199,6 +218,21 @@ class Ballot:
         """Give the votes on every row, (n, B)."""
         polls = [v.poll(rows, self.last.seen + 1, bias=self.last.bias) for v in self.voters]
         return np.column_stack(polls)
+
+    def arrays(self) -> Arrays:
+        """Give the last weights, and the mistakes of every block, by name."""
+        found = self.last.arrays()
+        for b, voters in enumerate(self.voters):
+            found |= nest(f"{b}.", voters.arrays())
+        return found
+
+    def restore(self, arrays: Arrays, n_features: int) -> None:
+        """Take what `arrays` gave."""
+        self.last.restore(arrays, n_features)
+        self.voters = [
+            Voters.of(unnest(f"{b}.", arrays), n_features, bias=self.last.bias)
+            for b in range(self.n_blocks)
+        ]
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "Ballot":
         """Give a copy with more blocks, the old ones at ``places``."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder.core.plain import POSITIVE, Arrays, read_array
 from herder.online.rules import Rule
 
 __all__ = ["BREATH", "DiagonalWeights", "Lesson", "Passed", "Rows", "applied", "summed"]
@@ -173,6 +174,23 @@ class DiagonalWeights:
         """Give the variance of each score's gap to that of the rival block, (n, B)."""
         found = self.variances(rows)
         return found + np.take_along_axis(found, rivals, axis=1)
+
+    def arrays(self) -> Arrays:
+        """Give all that was learnt, by name."""
+        found = {"mean": self.table[:, :, 0].T, "variance": self.table[:, :, 1].T}
+        if self.drift is not None:
+            found["drift"] = self.drift.T
+        return found | {"seen": np.array([self.seen], np.int64)}
+
+    def restore(self, arrays: Arrays, n_features: int) -> None:
+        """Take what `arrays` gave for so many features, whatever their number was here."""
+        shape = (self.n_blocks, n_features + self.bias)
+        mean = read_array(arrays, "mean", shape)
+        variance = read_array(arrays, "variance", shape, low=POSITIVE)
+        self.table = np.stack([mean.T, variance.T], axis=2)
+        if self.drift is not None:
+            self.drift = np.ascontiguousarray(read_array(arrays, "drift", shape).T)
+        self.seen = int(read_array(arrays, "seen", (1,), np.int64, low=0)[0])
 
     def extended(self, n_features: int) -> "DiagonalWeights":
         """Give a copy with more features, which are at the prior."""

@@ -12,20 +12,22 @@ Strong fields, or couplings that contradict each other, make the clusters useles
 right: then `gibbs` with temperatures is the better choice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.core.plain import Arrays, Header, read_array
+from herder.core.state import State
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
 from herder.samplers.condition import Condition
 from herder.samplers.gibbs import NOISE, chain_seeds, random_codes
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
-from herder.samplers.sampling import Sampling
+from herder.samplers.sampling import Sampling, plain_generators, set_generators
 
 __all__ = ["cluster_factory", "swendsen_wang"]
 
@@ -117,6 +119,7 @@ class _ClusterChain:
     ) -> None:
         first, edges, coins = seed.spawn(3)
         self.bonds, self.base, self.binary = bonded.bonds, bonded.base, bonded.binary
+        self.n_states = bonded.n_states
         self.edge_rng, self.coin_rng = (np.random.default_rng(s) for s in (edges, coins))
         self.x = random_codes(first, bonded.n_sites, bonded.n_states) if start is None else start
         self.n_sweeps = self.n_clusters = 0
@@ -143,19 +146,18 @@ class _ClusterChain:
         self.n_clusters += int(done)
         self.n_sweeps += len(out)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state and the clusters counted so far."""
+    def to_state(self) -> State:
+        """Give the state and the clusters counted so far, and the random generators."""
         counts = np.array([self.n_sweeps, self.n_clusters], dtype=np.int64)
-        return {"x": self.x.copy(), "counts": counts}
+        arrays = {"x": self.x.copy(), "counts": counts}
+        return arrays, plain_generators(self.edge_rng, self.coin_rng)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `arrays` gave."""
-        self.x = arrays["x"].astype(np.uint8)
-        self.n_sweeps, self.n_clusters = (int(count) for count in arrays["counts"])
-
-    def generators(self) -> Sequence[np.random.Generator]:
-        """Give the generators of edges and of clusters."""
-        return [self.edge_rng, self.coin_rng]
+    def restore(self, arrays: Arrays, header: Header) -> None:
+        """Go on from what `to_state` gave."""
+        self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=self.n_states - 1)
+        counts = read_array(arrays, "counts", (2,), np.int64, low=0)
+        self.n_sweeps, self.n_clusters = counts.tolist()
+        set_generators(header, self.edge_rng, self.coin_rng)
 
     def facts(self) -> dict[str, float]:
         """Give the mean number of sites in a cluster."""

@@ -24,13 +24,15 @@ from scipy.special import expit
 
 from herder._errors import ParameterError
 from herder._validation import generator
+from herder.core.plain import Arrays, Header, read_array
+from herder.core.state import State
 from herder.models.graph import finite_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _gibbs_jit as _jit
 from herder.samplers.condition import Condition
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
-from herder.samplers.sampling import Sampling
+from herder.samplers.sampling import Sampling, plain_generators, set_generators
 
 __all__ = ["chain_seeds", "chance_table", "gibbs", "gibbs_factory", "random_codes"]
 
@@ -204,14 +206,13 @@ class _TableChain:
             uniforms = self.rng.random((len(part), len(table.order)))
             _jit.sweep_table(table.near, table.order, table.chances, uniforms, self.x, part)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"x": self.x.copy()}
+    def to_state(self) -> State:
+        return {"x": self.x.copy()}, plain_generators(self.rng)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.x = arrays["x"].astype(np.uint8)
-
-    def generators(self) -> Sequence[np.random.Generator]:
-        return [self.rng]
+    def restore(self, arrays: Arrays, header: Header) -> None:
+        self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=1)
+        self.x[-1] = 0  # the neighbour that sites with few neighbours have
+        set_generators(header, self.rng)
 
     def facts(self) -> dict[str, float]:
         return {}
@@ -285,17 +286,23 @@ class _FieldChain:
         graph = gains.near, gains.couplings
         _jit.run_binary(*graph, gains.base, gains.order, noise, uniforms, *rest)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def to_state(self) -> State:
         found = {"x": self.x, "f": self.f, "who": self.who, "swaps": self.swaps}
-        return {k: v.copy() for k, v in found.items()} | {"t": np.array([self.t])}
+        arrays = {name: value.copy() for name, value in found.items()}
+        arrays["t"] = np.array([self.t], np.int64)
+        return arrays, plain_generators(self.site_rng, self.swap_rng)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.x, self.f = arrays["x"].copy(), arrays["f"].copy()
-        self.who, self.swaps = arrays["who"].copy(), arrays["swaps"].copy()
-        self.t = int(arrays["t"][0])
-
-    def generators(self) -> Sequence[np.random.Generator]:
-        return [self.site_rng, self.swap_rng]
+    def restore(self, arrays: Arrays, header: Header) -> None:
+        highest = self.gains.n_states - 1
+        self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=highest)
+        self.f = read_array(arrays, "f", self.f.shape)
+        who = read_array(arrays, "who", self.who.shape, np.intp)
+        if not np.array_equal(np.sort(who), np.arange(len(who))):
+            raise ValueError(f"who = {who.tolist()}")
+        self.who = who
+        self.swaps = read_array(arrays, "swaps", self.swaps.shape, np.int64, low=0)
+        self.t = int(read_array(arrays, "t", (1,), np.int64, low=0)[0])
+        set_generators(header, self.site_rng, self.swap_rng)
 
     def facts(self) -> dict[str, Any]:
         if len(self.who) == 1:

@@ -24,7 +24,7 @@ spread weights; and a neighbourhood that comes up only once takes its most proba
 a model with many neighbours is maximised instead of sampled.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
@@ -32,6 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
+from herder.core.plain import Arrays, Header, read_array
+from herder.core.state import State
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
@@ -39,7 +41,7 @@ from herder.samplers.condition import Condition
 from herder.samplers.gibbs import chance_table
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
-from herder.samplers.sampling import Sampling
+from herder.samplers.sampling import Sampling, plain_generators, set_generators
 
 __all__ = ["herded_factory", "herded_gibbs"]
 
@@ -54,6 +56,9 @@ SLOTS = 2**12
 
 #: Streams of words: marks of states and names of sites have 1 and 3, first states odd ones above.
 FIRST = 5
+
+#: No weight is ever as far from zero as this, and sums of such numbers do not overflow.
+FAR = 2**60
 
 #: What is kept of a context.
 KEPT = ("first", "second", "weights", "chances")
@@ -202,18 +207,17 @@ class TableHerd:
         """Fill each row with the state after one more sweep."""
         _jit.sweep_table(self.near, self.order, self.table, self.x, out)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state and the weights."""
-        return {"x": self.x.copy(), "weights": self.table[:, :, 0].copy()}
+    def to_state(self) -> State:
+        """Give the state and the weights; there are no random generators."""
+        return {"x": self.x.copy(), "weights": self.table[:, :, 0].copy()}, plain_generators()
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `arrays` gave."""
-        self.x = arrays["x"].astype(np.uint8)
-        self.table[:, :, 0] = arrays["weights"]
-
-    def generators(self) -> Sequence[np.random.Generator]:
-        """Give nothing: there are none."""
-        return []
+    def restore(self, arrays: Arrays, header: Header) -> None:
+        """Go on from what `to_state` gave."""
+        set_generators(header)
+        self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=1)
+        self.x[-1] = 0  # the neighbour that sites with few neighbours have
+        shape = self.table.shape[:2]
+        self.table[:, :, 0] = read_array(arrays, "weights", shape, np.int64, low=-FAR, high=FAR)
 
     def facts(self) -> dict[str, float]:
         """Give the number of weights: one for each neighbourhood."""
@@ -282,22 +286,28 @@ class ContextHerd:
             if done < len(out):
                 self._grow(self.contexts)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state and the weights of all contexts."""
+    def to_state(self) -> State:
+        """Give the state and the weights of all contexts; there are no random generators."""
         contexts = self.contexts
         used = (contexts.first != 0) | (contexts.second != 0)
-        return {"x": self.x.copy()} | {key: getattr(contexts, key)[used] for key in KEPT}
+        kept = {key: getattr(contexts, key)[used] for key in KEPT}
+        return {"x": self.x.copy(), **kept}, plain_generators()
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `arrays` gave."""
-        self.x = arrays["x"].astype(np.uint8)
-        found = {key: np.ascontiguousarray(arrays[key]) for key in KEPT}
-        met = np.array([len(found["first"])], dtype=np.int64)
-        self._grow(_jit.Contexts(met=met, **found))
-
-    def generators(self) -> Sequence[np.random.Generator]:
-        """Give nothing: there are none."""
-        return []
+    def restore(self, arrays: Arrays, header: Header) -> None:
+        """Go on from what `to_state` gave."""
+        set_generators(header)
+        n_states = self.graph.fields.shape[1]
+        self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=n_states - 1)
+        first = read_array(arrays, "first", (None,), np.uint64)
+        shape = (len(first), n_states)
+        found = _jit.Contexts(
+            first,
+            read_array(arrays, "second", (len(first),), np.uint64),
+            read_array(arrays, "weights", shape, np.int64, low=-FAR, high=FAR),
+            read_array(arrays, "chances", shape, np.int64, low=0, high=_jit.UNIT),
+            np.array([len(first)], dtype=np.int64),
+        )
+        self._grow(found)
 
     def facts(self) -> dict[str, float]:
         """Give the number of weights that came up."""

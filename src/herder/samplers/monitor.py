@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder.core.plain import Arrays, read_array
+from herder.core.state import nest, unnest
 from herder.samplers import _monitor_jit as _jit
 
 __all__ = [
@@ -136,33 +138,41 @@ class Monitor:
         """Counts of all sweeps, (n_sites, n_columns)."""
         return self.batches.sum(axis=0, dtype=np.int64)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Give all that has been counted, to go on from."""
         found = {
             "counts": np.array([self.n_sweeps, self.length], dtype=np.int64),
             "batches": self.batches.copy(),
             "pairs": self.pairs.copy(),
-            "edges": np.empty((0, 2), np.intp) if self.edges is None else self.edges.copy(),
+            "edges": self._edges.copy(),
         }
-        return found | {f"sum.{name}": np.asarray(total) for name, total in self.sums.items()}
+        return found | nest("sum.", {k: np.asarray(total) for k, total in self.sums.items()})
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `arrays` gave."""
-        edges = np.empty((0, 2), np.intp) if self.edges is None else self.edges
-        if not np.array_equal(arrays["edges"], edges):
-            known = len(arrays["edges"])
-            raise ParameterError(
-                "resume", "come from a run with the same pairs", got=f"{known} others"
-            )
-        known = {name.removeprefix("sum.") for name in arrays if name.startswith("sum.")}
-        if known != set(self.functions):
+    def check_same(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse to go on from averages of something else."""
+        if not np.array_equal(arrays.get("edges", ()), self._edges):
+            raise ParameterError("resume", "come from a run with the same pairs", got="others")
+        known = unnest("sum.", arrays)
+        if known.keys() != set(self.functions):
             raise ParameterError(
                 "resume", "come from a run with the same functions", sorted(known)
             )
-        self.n_sweeps, self.length = (int(number) for number in arrays["counts"])
-        self.batches = arrays["batches"].copy()
-        self.pairs = arrays["pairs"].copy()
-        self.sums = {name: arrays[f"sum.{name}"].astype(np.float64) for name in known}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from what `arrays` gave."""
+        n_sweeps, length = read_array(arrays, "counts", (2,), np.int64, low=1).tolist()
+        if length & (length - 1) or n_sweeps > N_BATCHES * length:
+            raise ValueError(f"{n_sweeps} sweeps in batches of {length}")
+        kind = np.int32 if length < LONG_BATCH else np.int64
+        shape = self.batches.shape
+        self.batches = read_array(arrays, "batches", shape, kind, low=0, high=length)
+        self.pairs = read_array(arrays, "pairs", self.pairs.shape, np.int64, low=0, high=n_sweeps)
+        self.n_sweeps, self.length = n_sweeps, length
+        self.sums = {k: v.astype(np.float64) for k, v in unnest("sum.", arrays).items()}
+
+    @property
+    def _edges(self) -> NDArray[np.intp]:
+        return np.empty((0, 2), np.intp) if self.edges is None else self.edges
 
 
 def batch_errors(

@@ -15,6 +15,8 @@ from herder._deprecated import warn_renamed
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int, positive_int
 from herder.core.lanes import Progress, run_lanes
+from herder.core.plain import Arrays, Header
+from herder.core.state import FAULTS, State
 from herder.models.graph import check_edges
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
@@ -47,16 +49,12 @@ class Chain(Protocol):
         """Fill each row with the codes of the state after one more sweep."""
         ...
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the arrays that it goes on from."""
+    def to_state(self) -> State:
+        """Give the arrays that it goes on from, and the states of its random generators."""
         ...
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `arrays` gave."""
-        ...
-
-    def generators(self) -> Sequence[np.random.Generator]:
-        """Give its random generators, if it has any."""
+    def restore(self, arrays: Arrays, header: Header) -> None:
+        """Go on from what `to_state` gave, if that makes sense for this chain."""
         ...
 
     def facts(self) -> dict[str, float]:
@@ -240,17 +238,10 @@ def _summarise(
     binary = model.n_states == 2
     joint = np.sum([monitor.pairs for monitor in monitors], axis=0) / n
     facts = [chain.facts() for chain in chains]
-    position = SamplingPosition(
-        method,
-        origin,
-        tuple(
-            ChainPosition(
-                chain.arrays(),
-                tuple(rng.bit_generator.state for rng in chain.generators()),
-                monitor.arrays(),
-            )
-            for chain, monitor in zip(chains, monitors, strict=True)
-        ),
+    states = [chain.to_state() for chain in chains]
+    places = tuple(
+        ChainPosition(arrays, tuple(header["generators"]), monitor.arrays())
+        for (arrays, header), monitor in zip(states, monitors, strict=True)
     )
     if isinstance(model, PottsModel) and binary:  # both states are shown, one is counted
         marginals = np.concatenate([1 - marginals, marginals], axis=1)
@@ -271,7 +262,7 @@ def _summarise(
         n_sweeps=monitors[0].n_sweeps,
         method=method,
         diagnostics={key: [fact[key] for fact in facts] for key in facts[0]},
-        position=position,
+        position=SamplingPosition(method, origin, places),
         model=model,
         names=model.names,
         burn_in=burn_in,
@@ -349,7 +340,11 @@ def _go_on(
             "resume", f"have {len(chains)} chains", got=f"{len(position.chains)}: set n_chains"
         )
     for chain, monitor, at in zip(chains, monitors, position.chains, strict=True):
-        chain.restore(at.arrays)
-        for rng, state in zip(chain.generators(), at.generators, strict=True):
-            rng.bit_generator.state = dict(state)
-        monitor.restore(at.counted)
+        monitor.check_same(at.counted)
+        try:
+            chain.restore(dict(at.arrays), {"generators": at.generators})
+            monitor.restore(dict(at.counted))
+        except FAULTS as error:
+            raise ParameterError(
+                "resume", f"hold all that {method} goes on from", got=str(error)
+            ) from error

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.core.state import load_arrays, save_arrays
+from herder.core.files import PathLike
+from herder.core.plain import Arrays, Header
+from herder.core.state import State, load_as, nest, unnest, write_state
 from herder.core.summary import (
     Block,
     Fact,
@@ -23,7 +24,7 @@ from herder.core.summary import (
 )
 from herder.samplers.orders import Field
 
-__all__ = ["ChainPosition", "Sampling", "SamplingPosition"]
+__all__ = ["ChainPosition", "Sampling", "SamplingPosition", "plain_generators", "set_generators"]
 
 #: Samplers by their names in prose.
 NAMES = {
@@ -43,9 +44,6 @@ DIAGNOSTICS = {
 #: edges beyond which a picture of couplings would be an even grey.
 N_SITES, EXACT_STATES, MAX_EDGES = 15, 2**16, 200_000
 
-#: What a file of a position says it is.
-POSITION = "herder sampling position 1"
-
 
 @dataclass(frozen=True, eq=False)
 class ChainPosition:
@@ -54,6 +52,17 @@ class ChainPosition:
     arrays: Mapping[str, NDArray[Any]]
     generators: tuple[Mapping[str, Any], ...]
     counted: Mapping[str, NDArray[Any]]
+
+
+def plain_generators(*generators: np.random.Generator) -> Header:
+    """Give the states of random generators as JSON can hold them."""
+    return {"generators": [generator.bit_generator.state for generator in generators]}
+
+
+def set_generators(header: Header, *generators: np.random.Generator) -> None:
+    """Bring random generators to the states that `plain_generators` gave."""
+    for generator, state in zip(generators, header["generators"], strict=True):
+        generator.bit_generator.state = dict(state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,38 +83,33 @@ class SamplingPosition:
     origin: str
     chains: tuple[ChainPosition, ...]
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the position to a file, whole or not at all."""
-        arrays = {}
-        for number, chain in enumerate(self.chains):
-            for kind, found in (("at", chain.arrays), ("counted", chain.counted)):
-                for name, values in found.items():
-                    arrays[f"{number}/{kind}/{name}"] = values
-        header = {
-            "kind": POSITION,
-            "method": self.method,
-            "origin": self.origin,
-            "generators": [list(chain.generators) for chain in self.chains],
-        }
-        save_arrays(path, arrays, header)
+        write_state(path, self)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read a position that `save` wrote."""
-        arrays, header = load_arrays(path)
-        if not isinstance(header, dict) or header.get("kind") != POSITION:
-            raise ValueError(f"{path} must hold the position of a sampler")
-        parts: list[dict[str, dict[str, NDArray[Any]]]] = [
-            {"at": {}, "counted": {}} for _ in header["generators"]
-        ]
-        for key, values in arrays.items():
-            number, kind, name = key.split("/", 2)
-            parts[int(number)][kind][name] = values
+        return load_as(cls, path)
+
+    def to_state(self) -> State:
+        """Give the arrays of all chains, and a header that JSON can hold."""
+        arrays: Arrays = {}
+        for k, chain in enumerate(self.chains):
+            arrays |= nest(f"{k}/at/", chain.arrays) | nest(f"{k}/counted/", chain.counted)
+        generators = [list(chain.generators) for chain in self.chains]
+        return arrays, {"method": self.method, "origin": self.origin, "generators": generators}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a position of what `to_state` gave; the chains check it when they go on."""
         chains = tuple(
-            ChainPosition(part["at"], tuple(generators), part["counted"])
-            for part, generators in zip(parts, header["generators"], strict=True)
+            ChainPosition(
+                unnest(f"{k}/at/", arrays), tuple(generators), unnest(f"{k}/counted/", arrays)
+            )
+            for k, generators in enumerate(header["generators"])
         )
-        return cls(header["method"], header["origin"], chains)
+        return cls(str(header["method"]), str(header["origin"]), chains)
 
 
 @dataclass(frozen=True, eq=False)

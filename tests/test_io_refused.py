@@ -1,0 +1,235 @@
+"""Files whose digest is right and whose content makes no sense: nothing but ModelFileError."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from scipy.sparse import csr_matrix
+
+from herder import NHERD, BoltzmannMachine, PairwiseModel, PottsModel, VotedPerceptron
+from herder.core.state import ModelFileError, read_file, write_file
+from herder.io import load, save
+
+rng = np.random.default_rng(4)
+X = rng.normal(size=(60, 6))
+LABELS = np.where(X[:, 0] > 0, "spam", "ham")
+BITS = (rng.random((300, 5)) < 0.2 + 0.5 * rng.random((300, 1))).astype(np.int64)
+ONE_ROW = X[:1].repeat(2, 0)
+
+
+def report(**changed):
+    facts = {"method": "pl", "n_rows": 9.0, "n_distinct": 3, "n_parameters": 15, "n_couplings": 10}
+    facts |= {"converged": True, "n_iter": 3, "gradient_norm": 0.1, "penalty": "l2", "alpha": 0.1}
+    return {"report": {**facts, **changed}}
+
+
+def facts(**changed):
+    return {"model": {"offset": 0.0, "names": None, "states": [0, 1], **changed}}
+
+
+MODELS = {
+    "nherd": lambda: NHERD().fit(X, LABELS),
+    "kernel": lambda: NHERD(covariance="full", kernel="rbf").fit(ONE_ROW, [0, 1]),
+    "voted": lambda: VotedPerceptron(max_iter=1, shuffle=False).fit(
+        csr_matrix(np.array([[1.0, 0.0], [0.0, 0.0]])), [1, 0]
+    ),
+    "machine": lambda: BoltzmannMachine().fit(BITS[:100]).partial_fit(BITS[100:]),
+    "dense": lambda: PairwiseModel.random(6, random_state=1),
+    "sparse": lambda: PairwiseModel.random(9, graph="grid", states=(0, 1), random_state=2),
+    "potts": lambda: PottsModel.random(5, 4, random_state=4),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    for key, make in MODELS.items():
+        save(make(), folder / key)
+    return folder
+
+
+def rewritten(old, path, header, arrays):
+    own, meta, _ = read_file(old)
+    own |= arrays
+    write_file(path, {k: v for k, v in own.items() if v is not None}, meta | header)
+    return path
+
+
+NHERD_CASES = [
+    ({"class": "Unknown"}, {}, "got a 'Unknown'"),
+    ({"class": "os"}, {}, "got a 'os'"),
+    ({"class": "PassiveAggressive"}, {}, "unexpected keyword argument"),
+    ({"params": {"C": -1.0}}, {}, "C must be"),
+    ({"params": {"made_up": 1}}, {}, "made_up"),
+    ({"params": 3}, {}, "whole NHERD"),
+    ({"classes": {"dtype": "<U4", "values": ["b", "a"]}}, {}, "classes that are not in order"),
+    ({"classes": {"dtype": "V8", "values": ["b", "a"]}}, {}, "whole NHERD"),
+    ({"classes": None}, {}, "whole NHERD"),
+    ({"counts": {}}, {}, "no 'n_features_in_'"),
+    ({"counts": {"n_features_in_": 6}}, {}, "no 'n_iter_'"),
+    ({"counts": {"n_features_in_": 2.5}}, {}, "n_features_in_ = 2.5"),
+    ({"counts": {"n_features_in_": 10**30}}, {}, "n_features_in_ = "),
+    ({"feature_names": ["a"]}, {}, "1 names of features"),
+    ({"feature_names": [["a"]] * 6}, {}, "names of features that are not texts"),
+    ({"feature_names": [1, 2, 3, 4, 5, 6]}, {}, "names of features that are not texts"),
+    ({"feature_names": "abcdef"}, {}, "names of features that are not texts"),
+    ({}, {"mean": None}, "no 'mean'"),
+    ({}, {"mean": np.zeros((1, 9))}, r"mean of shape \(1, 9\)"),
+    ({}, {"mean": np.zeros((2, 7))}, r"mean of shape \(2, 7\)"),
+    ({}, {"mean": np.zeros((1, 7), np.float32)}, "mean of shape .* and float32"),
+    ({}, {"mean": np.full((1, 7), np.nan)}, "mean with values that are not finite"),
+    ({}, {"variance": np.zeros((1, 7))}, "variance from 0.0 to 0.0"),
+    ({}, {"seen": np.zeros(2, np.int64)}, r"seen of shape \(2,\)"),
+    ({}, {"seen": np.array([-1])}, "seen from -1"),
+]
+KERNEL_CASES = [
+    ({}, {"coef": np.zeros(3)}, "drift of shape"),
+    ({}, {"coef": np.zeros(3_000_000)}, "drift of shape"),
+    ({}, {"ends": np.full((1, 2), 7, np.int64)}, "ends from 7"),
+    ({}, {"counts": np.array([3, 1, 0])}, "1 supports of 3 blocks"),
+    ({}, {"gamma": np.array([np.nan])}, "gamma"),
+    ({}, {"scales": np.array([0.0, 1.0])}, "scales"),
+    ({}, {"supports": np.zeros((2, 2))}, "rows of shape"),
+    ({}, {"supports": np.full((1, 6), np.nan)}, "rows with values"),
+]
+VOTED_CASES = [
+    ({}, {"0.base": np.zeros(2)}, "base of shape"),
+    ({}, {"0.data": np.array([np.inf])}, "data with values"),
+    ({}, {"0.indices": np.array([7], np.int32)}, "whole VotedPerceptron"),
+    ({}, {"0.indptr": np.array([0, 9], np.int32)}, "whole VotedPerceptron"),
+    ({}, {"0.indptr": np.array([0, -1], np.int32)}, "whole VotedPerceptron"),
+    ({}, {"0.shape": np.array([2**40, 2**40])}, "whole VotedPerceptron"),
+    ({}, {"0.shape": np.array([2, 9])}, "rows of shape"),
+]
+MACHINE_CASES = [
+    ({"params": {"made_up": 1}}, {}, "made_up"),
+    ({"feature_names": ["a"]}, {}, "1 names of features"),
+    ({"feature_names": [1, 2, 3, 4, 5]}, {}, "names of features that are not texts"),
+    ({"states": [0, 2]}, {}, "states must be"),
+    ({"states": "01"}, {}, "states must be"),
+    ({"numbers": {}}, {}, "no 'n_iter_'"),
+    ({"numbers": {"n_iter_": "x"}}, {}, "n_iter_ = 'x'"),
+    ({"numbers": {"n_iter_": True}}, {}, "n_iter_ = True"),
+    ({"numbers": {"n_iter_": -1}}, {}, "n_iter_ = -1"),
+    ({"report": None}, {}, "None in the place of a FitReport"),
+    (report(constant="abc"), {}, "constant = 'abc'"),
+    (report(constant=[1]), {}, r"constant = \[1\]"),
+    (report(n_rows="9"), {}, "n_rows = '9'"),
+    (report(n_rows=float("nan")), {}, "a report of nan rows"),
+    (report(alpha=-1.0), {}, "a report of 9.0 rows, alpha -1.0"),
+    (report(converged=1), {}, "converged = 1"),
+    (report(n_distinct=2.5), {}, "n_distinct = 2.5"),
+    (report(made_up=1), {}, "a FitReport with 'made_up'"),
+    ({"report": {"constant": []}}, {}, "whole BoltzmannMachine"),
+    ({"stream": {}}, {}, "no 'alpha'"),
+    ({"stream": 3}, {}, "whole BoltzmannMachine"),
+    ({"total": None}, {}, "total = None"),
+    ({"total": float("nan")}, {}, "total = nan"),
+    ({"total": -1.0}, {}, "total = -1.0"),
+    ({}, {"couplings": None}, "no 'couplings'"),
+    ({}, {"couplings": np.zeros((4, 4))}, r"couplings of shape \(4, 4\)"),
+    ({}, {"couplings": np.ones((5, 5))}, "couplings must"),
+    ({}, {"biases": np.full(5, np.nan)}, "biases with values that are not finite"),
+    ({}, {"biases": np.zeros(())}, "whole BoltzmannMachine"),
+    ({}, {"biases": np.zeros(3_000_000)}, r"couplings of shape \(5, 5\)"),
+    ({}, {"stream.ones": np.zeros(4)}, r"ones of shape \(4,\)"),
+    ({}, {"stream.operator.vectors": None}, "no 'operator.vectors'"),
+    ({}, {"sums.means": np.full(5, -7.0)}, "sums.means from -7.0"),
+    ({}, {"sums.pairs": np.full((5, 5), 2.0)}, "sums.pairs from 2.0"),
+    ({}, {"sums.pairs": np.zeros(5)}, r"sums.pairs of shape \(5,\)"),
+    ({}, {"cv_scores_": np.zeros((3, 2))}, "no 'alphas_'"),
+    ({}, {"alphas_": np.ones(3)}, "no 'cv_scores_'"),
+    ({}, {"alphas_": np.ones(3), "cv_scores_": np.zeros(3)}, r"cv_scores_ of shape \(3,\)"),
+    ({}, {"alphas_": np.ones(3), "cv_scores_": np.zeros((2, 2))}, r"cv_scores_ of shape \(2,"),
+    ({}, {"alphas_": np.ones((3, 1)), "cv_scores_": np.zeros((3, 2))}, "alphas_ of shape"),
+    ({}, {"node_couplings_": np.zeros((5, 5))}, "no 'node_biases_'"),
+    ({}, {"node_couplings_": np.zeros(5), "node_biases_": np.zeros(5)}, "node_couplings_ of"),
+]
+DENSE_CASES = [
+    ({"class": "NHERD"}, {}, "no 'counts'"),
+    ({"class": "PottsModel"}, {}, "no 'fields'"),
+    ({"model": None}, {}, "whole PairwiseModel"),
+    ({"model": {}}, {}, "no 'states'"),
+    (facts(states=[0, 2]), {}, r"states must be \(0, 1\) or \(-1, 1\)"),
+    (facts(states="01"), {}, "states must be"),
+    (facts(states=[[0], [1]]), {}, "states must be"),
+    (facts(states=None), {}, "states must be"),
+    (facts(offset="x"), {}, "offset must be"),
+    (facts(offset=float("nan")), {}, "offset must be"),
+    (facts(names=["a"]), {}, "names must be 6 different texts"),
+    (facts(names="abcdef"), {}, "names that are not texts"),
+    (facts(names=[1, 2, 3, 4, 5, 6]), {}, "names that are not texts"),
+    ({}, {"couplings": np.ones((6, 6))}, "couplings must"),
+    ({}, {"couplings": np.triu(np.ones((6, 6)), 1)}, "couplings must be symmetric"),
+    ({}, {"couplings": np.zeros((5, 5))}, "biases must be one number for each of 5"),
+    ({}, {"couplings": np.zeros((6, 6), np.int64)}, "couplings of shape .* int64"),
+    ({}, {"couplings": None}, "no 'edge_weights'"),
+    ({}, {"biases": np.full(6, np.inf)}, "biases with values that are not finite"),
+    ({}, {"biases": np.zeros((6, 1))}, "biases of shape"),
+]
+SPARSE_CASES = [
+    ({}, {"edges": np.array([[0, 9]] * 12)}, "edges must name sites from 0 to 8"),
+    ({}, {"edges": np.array([[0, 1]] * 12)}, "edges must be given once each"),
+    ({}, {"edges": np.zeros((12, 2))}, "edges must be pairs of site numbers"),
+    ({}, {"edges": None}, "no 'edges'"),
+    ({}, {"edge_weights": np.zeros(3)}, "whole PairwiseModel"),
+    ({}, {"edge_weights": None}, "no 'edge_weights'"),
+]
+POTTS_CASES = [
+    ({"class": "PairwiseModel"}, {}, "no 'biases'"),
+    ({}, {"fields": np.zeros((5, 1))}, "fields must have a row for each of 5 sites"),
+    ({}, {"fields": np.zeros((5, 200))}, "fields must have a row for each of 5"),
+    ({}, {"fields": np.zeros(5)}, "fields of shape"),
+]
+CASES = {
+    "nherd": NHERD_CASES,
+    "kernel": KERNEL_CASES,
+    "voted": VOTED_CASES,
+    "machine": MACHINE_CASES,
+    "dense": DENSE_CASES,
+    "sparse": SPARSE_CASES,
+    "potts": POTTS_CASES,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "header", "arrays", "message"),
+    [(key, *case) for key, cases in CASES.items() for case in cases],
+)
+def test_what_makes_no_sense_is_refused(saved, tmp_path, key, header, arrays, message):
+    path = rewritten(saved / key, tmp_path / "m", header, arrays)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_report_needs_only_what_every_fit_has(saved, tmp_path):
+    changed = report(constant=["a"], alpha=1)
+    back = load(rewritten(saved / "machine", tmp_path / "m", changed, {})).diagnostics_
+    assert back.constant == ("a",)
+    assert (back.alpha, type(back.alpha)) == (1.0, float)
+
+
+def test_parameters_nested_beyond_all_measure(saved, tmp_path):
+    _, header, _ = read_file(saved / "nherd")
+    deep = '{"list": [' * 900 + "1" + "]}" * 900
+    header |= {"format_version": 1, "params": {"class_weight": "deep"}}
+    text = json.dumps(header).replace('"deep"', deep)
+    save_file({"a": np.zeros(1)}, tmp_path / "m", metadata={"meta": text})
+    with pytest.raises(ModelFileError, match=f"{tmp_path / 'm'} must "):
+        load(tmp_path / "m")
+
+
+def test_nothing_is_made_for_shapes_that_do_not_agree(saved, tmp_path):
+    """Squares of these lengths are beyond any memory."""
+    n = 3_000_000
+    _, header, _ = read_file(saved / "nherd")
+    wide = {"mean": np.zeros((1, n + 1)), "root": np.zeros((1, 1, 1))}
+    params = {**header["params"], "covariance": "full"}
+    counts = {"counts": {**header["counts"], "n_features_in_": n}}
+    with pytest.raises(ModelFileError, match=r"root of shape \(1, 1, 1\)"):
+        load(rewritten(saved / "nherd", tmp_path / "m", {**counts, "params": params}, wide))
+    many = {"classes": {"dtype": "<i8", "values": list(range(100_000))}, **counts}
+    with pytest.raises(ModelFileError, match="mean of shape"):
+        load(rewritten(saved / "nherd", tmp_path / "m", many, {"mean": wide["mean"]}))
