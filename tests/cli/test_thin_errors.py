@@ -29,15 +29,27 @@ def error_line(*words: object) -> str:
         (("nowhere.csv", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
         (("nowhere.npy", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv"), "text in 'kind', 'note'; carry it along unused"),
-        (("{t}", "-n", 0, "-o", "{tmp}/a.csv", *DROPPED), "n must be a positive integer, got 0"),
-        (("{t}", "-n", 999, "-o", "{tmp}/a.csv", *DROPPED), "n must be at most the 240 rows"),
+        (
+            ("{t}", "-n", 0, "-o", "{tmp}/a.csv", *DROPPED),
+            "--rows must be a positive integer",
+        ),
+        (("{t}", "-n", 999, "-o", "{tmp}/a.csv", *DROPPED), "--rows must be at most the 240 rows"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.txt"), "output must end in .csv, .npy, .npz or"),
         (("{t}", "-n", 5, "-o", "{t}"), "output must not be the input"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--indices", "{tmp}/a.csv"), "indices must not"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--report", "{tmp}/p.pdf"), "report must end in"),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--kernel", "stein"), "must go together, got no"),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--scores", "s.npy"), "must go together, got --k"),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--shares", "equal"), "shares must come with"),
+        (
+            ("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--kernel", "stein"),
+            "given, got no --scores",
+        ),
+        (
+            ("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--scores", "s.npy"),
+            "given, got --scores with",
+        ),
+        (
+            ("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--allocation", "equal"),
+            "allocation must come",
+        ),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--bandwidth", "wide"), "bandwidth must be 'medi"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--bandwidth", "-1"), "a positive number, got '-1"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--drop", "leaf"), "drop must name columns of"),
@@ -60,7 +72,7 @@ def error_line(*words: object) -> str:
         ),
         (
             ("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--drop", "mass,kind", "--label-column", "note"),
-            "column 'note' of {t} must have a label in every row, got none in 1 row",
+            "--label-column must have a label in every row, got none in 1 row",
         ),
         (
             (
@@ -74,7 +86,7 @@ def error_line(*words: object) -> str:
                 "--sample-weight",
                 "kind",
             ),
-            "column 'kind' of {t} must hold numbers",
+            "--sample-weight must hold numbers",
         ),
         (
             ("{t}", "-n", 5, "-o", "{tmp}/a.npy", *DROPPED),
@@ -157,7 +169,7 @@ def test_a_full_disk_leaves_no_file_at_all(draws, tmp_path, monkeypatch):
         written.append(path)
         write_table(path, names, chunks)
 
-    monkeypatch.setattr("herder.cli._thinning.write_table", full)
+    monkeypatch.setattr("herder.data.write_table", full)
     words = (draws, "-n", 5, "-o", out, "--indices", idx, "--report", page)
     assert "No space left on device" in error_line(*words)
     assert written

@@ -72,7 +72,7 @@ def _add(name: str, verb: Any) -> None:
     app.command(name, cls=_Command, epilog=f"Example: `{verb.example}`")(verb)
 
 
-app.command("thin")(thin_verb)
+_add("thin", thin_verb)
 app.command("moments")(moments_verb)
 app.command("synth")(synth_verb)
 app.command("learn")(learn_verb)

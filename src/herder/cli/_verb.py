@@ -36,6 +36,7 @@ __all__ = [
     "STOPPED",
     "TABLES",
     "Run",
+    "option",
     "verb",
 ]
 
@@ -48,6 +49,11 @@ TABLES, MODELS, PAGES = (".csv", ".npy", ".npz", ".parquet"), (".safetensors",),
 #: Exit codes: what the user asked cannot be done; the user stopped it (128 + SIGINT); the reader
 #: of a pipe has gone (128 + SIGPIPE).
 USER_ERROR, STOPPED, NO_READER = 2, 130, 141
+
+
+def option(panel: str, text: str, *names: str, **more: Any) -> Any:
+    """Return an option of a verb, in a panel of its help."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
 class Run:
@@ -71,6 +77,7 @@ class Run:
         self.out = sys.stdout  # before a bar takes its place
         self.written: list[Path] = []
         self._files = ExitStack()
+        self._parts: dict[str, str] = {}
         self._tasks: dict[str, TaskID] = {}
 
     @functools.cached_property
@@ -119,8 +126,16 @@ class Run:
 
     def part(self, path: Path) -> Path:
         """Return a file to write, which appears as ``path`` with all others at the end."""
+        part = self._files.enter_context(whole_file(path))
         self.written.append(path)
-        return self._files.enter_context(whole_file(path))
+        self._parts[str(part)] = str(path)
+        return part
+
+    def with_paths(self, text: str) -> str:
+        """Return the text of an error with files under their final names."""
+        for part, path in self._parts.items():
+            text = text.replace(part, path)
+        return text
 
     def say(self, line: str) -> None:
         """Print a line at once, above the progress bar."""
@@ -309,7 +324,8 @@ def _user_errors(run: Run, options: Mapping[str, str]) -> Iterator[None]:
         raise typer.Exit(NO_READER) from None
     except OSError as error:
         where = "" if error.filename is None else f": {error.filename}"
-        _complain(f"{error.strerror}{where}" if error.strerror else str(error))
+        text = f"{error.strerror}{where}" if error.strerror else str(error)
+        _complain(run.with_paths(text))
         raise typer.Exit(USER_ERROR) from None
     except MemoryError as error:
         _complain(str(error) or "not enough memory")
@@ -318,7 +334,7 @@ def _user_errors(run: Run, options: Mapping[str, str]) -> Iterator[None]:
         _complain(_spelt(run.context, error, options))
         raise typer.Exit(USER_ERROR) from None
     except (ValueError, OverflowError, ModuleNotFoundError) as error:
-        _complain(str(error))
+        _complain(run.with_paths(str(error)))
         raise typer.Exit(USER_ERROR) from None
 
 
@@ -328,8 +344,8 @@ def _spelt(context: typer.Context, error: ParameterError, options: Mapping[str, 
     for parameter in context.command.params:
         if parameter.name == name:
             is_option = parameter.param_type_name == "option"
-            shown = getattr(parameter, "metavar", None) or name
-            error.name = parameter.opts[-1] if is_option else shown
+            long = max(parameter.opts, key=len)
+            error.name = long if is_option else str(context.params.get(name) or name)
     return str(error)
 
 

@@ -1,26 +1,41 @@
-"""``herder thin``: the rows that stand best for a whole sample."""
+"""``herder thin``: the most representative rows of a sample."""
 
+import itertools
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from herder.cli._border import (
-    command_line,
-    parse_size,
-    progress_bar,
-    require_output,
-    user_errors,
-)
+from herder._errors import ParameterError
+from herder._validation import positive_int
+from herder.cli._options import Threads
+from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, option, verb
+from herder.core.summary import Block, Summary, Text
+
+if TYPE_CHECKING:
+    from herder.data.sample import Sample
 
 __all__ = ["thin"]
 
-TABLES = (".csv", ".npy", ".npz", ".parquet")
 
-
-@user_errors
+@verb(
+    example="herder thin draws.npy -n 200 -o few.npy --standardise --report page.html",
+    outputs={"output": TABLES, "indices": TABLES},
+    inputs=("table", "scores"),
+    options={
+        "X": "table",
+        "n_select": "n",
+        "score": "scores",
+        "y": "label_column",
+        "n_jobs": "threads",
+        "refine": "no_refine",
+    },
+    report="the chosen rows, the MMD and the error per column",
+    max_memory="4G",
+)
 def thin(
-    context: typer.Context,
+    run: Run,
     table: Annotated[
         Path,
         typer.Argument(
@@ -29,15 +44,15 @@ def thin(
             ".npy, chains by draws by columns.",
         ),
     ],
-    n: Annotated[int, typer.Option("-n", "--rows", metavar="N", help="Rows to choose.")],
+    n: Annotated[int, option(OUTPUT, "Rows to choose.", "-n", "--rows", metavar="N")],
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            OUTPUT,
+            "File for the chosen rows with all their columns (.csv, .npy, .npz, .parquet).",
             "-o",
             "--output",
             metavar="FILE",
-            help="Where the chosen rows go, with all their columns (.csv, .npy, .npz, .parquet); "
-            "appears whole or not at all.",
         ),
     ],
     kernel: Annotated[
@@ -50,196 +65,184 @@ def thin(
             "energy",
             "stein",
         ],
-        typer.Option("--kernel", help="What makes two rows alike; stein needs --scores."),
+        option(METHOD, "Kernel that compares rows; stein needs --scores.", "--kernel"),
     ] = "gaussian",
     bandwidth: Annotated[
         str,
-        typer.Option(
+        option(
+            METHOD,
+            "Length scale of the kernel: the median distance of rows, or a number.",
             "--bandwidth",
             metavar="median|NUMBER",
-            help="Distance at which rows become unlike: the median distance, or a number.",
         ),
     ] = "median",
     standardise: Annotated[
         bool,
-        typer.Option(
+        option(
+            METHOD,
+            "Measure every column in its standard deviation, for columns of different units.",
             "--standardise",
-            help="Measure every column in its standard deviation: for columns of different units.",
+            "--standardize",
         ),
     ] = False,
     weights: Annotated[
         Literal["uniform", "simplex", "optimal"],
-        typer.Option(
+        option(
+            METHOD,
+            "Equal weights, weights of a distribution (simplex) or any weights (optimal); they go "
+            "into a column `weight`.",
             "--weights",
-            help="Let chosen rows count the same, or give them weights that come nearer: of a "
-            "distribution (simplex) or any (optimal). They go into a column `weight`.",
         ),
     ] = "uniform",
     sample_weight: Annotated[
         str | None,
-        typer.Option("--sample-weight", metavar="COLUMN", help="Weights of the rows of TABLE."),
+        option(INPUT, "Column of weights of the rows.", "--sample-weight", metavar="COLUMN"),
     ] = None,
     log_weight: Annotated[
         str | None,
-        typer.Option(
-            "--log-weight", metavar="COLUMN", help="Logarithms of the weights, up to a constant."
+        option(
+            INPUT, "Column of log weights, up to a constant.", "--log-weight", metavar="COLUMN"
         ),
     ] = None,
     scores: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            INPUT,
+            "Gradients of the log density at the rows, one per column, for --kernel stein.",
             "--scores",
             metavar="FILE",
-            help="Gradients of the log density at the rows, one per column, for --kernel stein.",
         ),
     ] = None,
     label_column: Annotated[
         str | None,
-        typer.Option(
+        option(
+            INPUT,
+            "Column of labels: rows are compared only within a label.",
             "--label-column",
             metavar="COLUMN",
-            help="Labels: rows are compared only within a label, and each gets its share.",
         ),
     ] = None,
-    shares: Annotated[
+    allocation: Annotated[
         Literal["proportional", "equal", "joint"],
-        typer.Option("--shares", help="Rows of each label: its share, as many of each, or free."),
+        option(METHOD, "Rows of each label: its share, equally many, or free.", "--allocation"),
     ] = "proportional",
     columns: Annotated[
         list[str],
-        typer.Option(
+        option(
+            INPUT,
+            "Compare rows by these columns only; the others are carried along.",
             "--columns",
             metavar="A,B,C",
-            help="Compare rows by these columns only; the others are carried along.",
         ),
     ] = [],  # noqa: B006 (typer copies it)
     drop: Annotated[
         list[str],
-        typer.Option(
+        option(
+            INPUT,
+            "Do not compare rows by these columns; they are carried along.",
             "--drop",
             metavar="A,B",
-            help="Do not compare rows by these columns; they are carried along.",
         ),
     ] = [],  # noqa: B006 (typer copies it)
     approximate: Annotated[
         Literal["chunks", "subsample", "features"] | None,
-        typer.Option("--approximate", help="Give up exactness for speed, in one of three ways."),
+        option(METHOD, "Trade exactness for speed, in one of three ways.", "--approximate"),
     ] = None,
     no_refine: Annotated[
         bool,
-        typer.Option(
-            "--no-refine",
-            help="Keep herding's order: the first rows are then the choice of a smaller N (with "
+        option(
+            METHOD,
+            "Keep the nested order of herding: the first rows are the choice of a smaller N (with "
             "labels, within each class). For equal weights only.",
+            "--no-refine",
         ),
     ] = False,
     mmd: Annotated[
         bool | None,
-        typer.Option(
+        option(
+            OUTPUT,
+            "Compute the exact MMD to all rows, which looks at every pair; by default unless it "
+            "takes much longer than an approximate choice.",
             "--mmd/--no-mmd",
-            help="Compute the exact distance to all rows, which looks at every pair. Left out "
-            "by itself when it would take much longer than an approximate choice.",
         ),
     ] = None,
     indices: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            OUTPUT,
+            "File for the numbers of the chosen rows, from 0, with weight, chain and draw.",
             "--indices",
             metavar="FILE",
-            help="Write which rows were chosen, counted from 0, with weight, chain and draw.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="PAGE.html",
-            help="Write a page that shows the chosen rows, how near they come, what was lost.",
-        ),
-    ] = None,
-    max_memory: Annotated[
-        str,
-        typer.Option(
-            "--max-memory",
-            metavar="SIZE",
-            help="Refuse what would need more memory, for example 500M or 8G.",
-        ),
-    ] = "4G",
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, help="Threads; all cores by default."),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")
-    ] = False,
-) -> None:
-    """Choose the rows of a sample that stand best for all of it.
+    threads: Threads = None,
+    shares: Annotated[str | None, typer.Option("--shares", hidden=True)] = None,
+) -> Summary:
+    """Choose the most representative rows of a sample.
 
-    Their averages come far nearer to those of the whole than a random subset's. All columns of
-    the chosen rows are written. Rows are compared by the columns of numbers; those of text are
-    named by --drop or --label-column. There is no randomness: the same input gives the same rows.
+    Their averages are far closer to those of the whole sample than a random subset's. All columns
+    of the chosen rows are written. Rows are compared by the numeric columns; name those of text
+    with --drop or --label-column. There is no randomness: the same input gives the same rows.
     """
-    inputs = [table] if scores is None else [table, scores]
-    require_output(output, "output", suffixes=TABLES, others=inputs)
-    outputs = [output]
-    if indices is not None:
-        require_output(indices, "indices", suffixes=TABLES, others=[*inputs, *outputs])
-        outputs.append(indices)
-    if report is not None:
-        require_output(report, "report", suffixes=(".html", ".htm"), others=[*inputs, *outputs])
-        import herder.report  # noqa: F401 (says now if it cannot be made)
-    _require_sense(kernel, scores, sample_weight, log_weight, label_column, shares)
-    from herder.cli._thinning import Job, run_job
-    from herder.data.sample import Roles
+    import herder
+    from herder.data import write_table
+    from herder.data.sample import Roles, read_sample, read_scores
 
-    job = Job(
-        table=table,
-        output=output,
-        n=n,
-        kernel=kernel,
-        bandwidth=_bandwidth(bandwidth),
-        standardise=standardise,
-        weights=weights,
-        roles=Roles(tuple(columns), tuple(drop), label_column, sample_weight or log_weight),
-        log_weight=log_weight is not None,
-        scores=scores,
-        shares=shares,
-        approximate=approximate,
-        refine=not no_refine,
-        mmd=mmd,
-        indices=indices,
-        report=report,
-        max_memory=parse_size(max_memory),
-        threads=threads,
-        quiet=quiet,
-        command=command_line(context),
-    )
-    with progress_bar() as progress:
-        progress.disable = progress.disable or quiet
-        lines = run_job(job, progress)
-    for line in lines:
-        typer.echo(line)
-
-
-def _require_sense(
-    kernel: str,
-    scores: Path | None,
-    sample_weight: str | None,
-    log_weight: str | None,
-    label_column: str | None,
-    shares: str,
-) -> None:
-    """Refuse options that do not go together."""
+    if shares is not None:
+        run.warn("--shares is deprecated: use --allocation")
+        allocation: Any = shares
     if (kernel == "stein") != (scores is not None):
-        found = "no --scores" if scores is None else f"--kernel {kernel}"
-        raise ValueError(f"kernel stein and --scores must go together, got {found}")
+        found = "no --scores" if scores is None else f"--scores with --kernel {kernel}"
+        raise ParameterError("kernel", "be stein if and only if --scores is given", got=found)
     if sample_weight is not None and log_weight is not None:
-        raise ValueError("sample-weight must be left out with --log-weight, got both")
-    if shares != "proportional" and label_column is None:
-        raise ValueError(f"shares must come with --label-column, got {shares!r} without")
+        raise ParameterError("sample_weight", "be left out with --log-weight", got="both")
+    if allocation != "proportional" and label_column is None:
+        raise ParameterError("allocation", "come with --label-column", allocation)
+    positive_int(n, "n")
+    length = _read_bandwidth(bandwidth)
+    roles = Roles(tuple(columns), tuple(drop), label_column, sample_weight or log_weight)
+    sample = read_sample(table, roles, run.progress)
+    names = _output_names(sample, weighted=weights != "uniform" or label_column is not None)
+    _require_format(output, names, sample)
+    with_mmd, note = _plan(run, sample)
+    chosen = herder.thin(
+        sample.rows,
+        n,
+        kernel=kernel,
+        bandwidth=length,
+        standardise=standardise,
+        refine=not no_refine,
+        weights=weights,
+        sample_weight=None if sample_weight is None else sample.weight,
+        log_weight=None if log_weight is None else sample.weight,
+        score=None if scores is None else read_scores(scores, sample),
+        y=sample.labels,
+        allocation=allocation,
+        approximate=approximate,
+        n_jobs=threads,
+        progress=run.progress,
+    )
+    rows = sample.take(chosen.indices)
+    if len(names) > len(sample.names):
+        rows[names[-1]] = chosen.weights
+    write_table(run.part(output), names, [rows])
+    if indices is not None:
+        found = {"row": chosen.indices, "weight": chosen.weights}
+        if len(sample.shape) == 2:
+            found["chain"], found["draw"] = chosen.locate()
+        write_table(run.part(indices), list(found), [found])
+    if with_mmd:
+        run.progress(0.0, "exact MMD")
+        chosen.mmd  # noqa: B018 (computed here, where its progress shows, and kept)
+        run.progress(1.0, "exact MMD")
+    summary = chosen.summary(mmd=with_mmd)
+    notes: list[Block] = [Text(note)] if note else []
+    return replace(
+        summary, title=f"{summary.title} of {table.name}", blocks=[*summary.blocks, *notes]
+    )
 
 
-def _bandwidth(text: str) -> str | float:
+def _read_bandwidth(text: str) -> str | float:
     if text == "median":
         return text
     try:
@@ -247,5 +250,65 @@ def _bandwidth(text: str) -> str | float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise ValueError(f"bandwidth must be 'median' or a positive number, got {text!r}")
+        raise ParameterError("bandwidth", "be 'median' or a positive number", text)
     return number
+
+
+def _output_names(sample: "Sample", *, weighted: bool) -> list[str]:
+    """Return the columns of the output, with a new one for weights where rows have them."""
+    if not weighted:
+        return list(sample.names)
+    more = itertools.chain(
+        ["weight", "weight_chosen"], map("weight_{}".format, itertools.count(2))
+    )
+    return [*sample.names, next(name for name in more if name not in sample.names)]
+
+
+def _require_format(output: Path, names: list[str], sample: "Sample") -> None:
+    """Refuse before a long run what the format of the output cannot hold."""
+    import numpy as np
+
+    from herder.data import check_format
+
+    size = len(next(iter(sample.trial.values())))
+    check_format(output, {name: sample.trial.get(name, np.ones(size)) for name in names})
+
+
+def _plan(run: Run, sample: "Sample") -> tuple[bool, str]:
+    """Decide whether to compute the MMD; refuse what needs too much memory, print a long cost."""
+    from herder.kernel.cost import LONG_SECONDS, Cost, ThinningCost
+
+    typed = run.context.params
+    (rows, d), approximate = sample.values.shape, typed["approximate"]
+    cost = ThinningCost(
+        n=rows,
+        d=d,
+        m=typed["n"],
+        kernel=typed["kernel"],
+        approximate=approximate,
+        refine=not typed["no_refine"],
+        weighted=typed["weights"] != "uniform",
+        threads=typed["threads"],
+    )
+    choice, distance = cost.choice(), cost.distance()
+    slow = approximate is not None and distance.seconds > LONG_SECONDS
+    with_mmd = not slow if typed["mmd"] is None else typed["mmd"]
+    note = ""
+    if not with_mmd:
+        about = f", which would take about {distance.seconds:,.0f} s (--mmd)"
+        note = f"the MMD to all rows was not computed{about if typed['mmd'] is None else ''}"
+        distance = Cost(0.0, 0.0, 0.0)
+    memory = max(choice.memory, distance.memory)
+    needed = memory + (0 if sample.is_mapped else sample.values.nbytes)
+    if needed > run.max_memory:
+        raise ParameterError(
+            "max_memory",
+            f"be at least {needed / 2**20:,.0f}M for {rows:,} rows of {d} columns",
+            got=f"{run.max_memory / 2**20:,.0f}M: raise it, use fewer --columns, or thin parts of "
+            "the file first",
+        )
+    total = Cost(choice.pairs + distance.pairs, choice.seconds + distance.seconds, memory)
+    if total.seconds > LONG_SECONDS:
+        faster = "" if approximate else "; --approximate subsample or chunks is faster"
+        run.say(f"{sample.path}: {total}{faster}")
+    return with_mmd, note

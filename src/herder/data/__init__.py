@@ -18,10 +18,11 @@ A missing value is NaN in a float column and None elsewhere (the column is then 
 
 from herder.data.numpy_table import map_array
 from herder.data.source import TableSource
-from herder.data.tables import open_table, write_table
+from herder.data.tables import check_format, open_table, write_table
 
 __all__ = [
     "TableSource",
+    "check_format",
     "map_array",
     "open_table",
     "write_table",

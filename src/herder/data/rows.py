@@ -93,6 +93,8 @@ def read_rows(X: Any) -> Rows:
     >>> rows.names, rows.shape
     (('mu', 'theta[0]', 'theta[1]'), (1, 3))
     """
+    if isinstance(X, Rows):
+        return X
     form = form_of(X)
     values, names, shape = read_columns(X, form)
     if 0 in values.shape:

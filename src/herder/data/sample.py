@@ -98,6 +98,11 @@ class Sample:
     take: Callable[[NDArray[np.intp]], Chunk]
 
     @property
+    def rows(self) -> Rows:
+        """The sample as `herder.thin` takes it."""
+        return Rows(self.values, tuple(self.used), self.shape, "file")
+
+    @property
     def is_mapped(self) -> bool:
         """Whether the numbers stay in their file."""
         base: Any = self.values
@@ -126,7 +131,7 @@ def read_sample(path: Path, roles: Roles, progress: Progress = silent) -> Sample
         progress(1.0, f"opening {path.name}")
         sample = _load_sample(source, roles, progress)
     try:
-        require_finite(Rows(sample.values, tuple(sample.used), sample.shape, "file"))
+        require_finite(sample.rows)
     except ValueError as error:
         text = str(error).replace("X must", f"{path} must", 1)
         raise ValueError(f"{text}: --drop NAME") from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from herder.data.numpy_table import open_npy, open_npz, write_npy, write_npz
 from herder.data.parquet_table import import_pyarrow, open_parquet, write_parquet
 from herder.data.source import Chunk, TableSource, UnfitError
 
-__all__ = ["TABLE_SUFFIXES", "open_table", "write_table"]
+__all__ = ["TABLE_SUFFIXES", "check_format", "open_table", "write_table"]
 
 TABLE_SUFFIXES = (".csv", ".npy", ".npz", ".parquet")
 
@@ -77,6 +78,24 @@ def write_table(path: PathLike, names: Sequence[str], chunks: Iterable[Mapping[s
             writer(part, tuple(names), (_columns(names, chunk) for chunk in chunks))
         except UnfitError as error:
             raise ValueError(f"{path}: {error}") from error.__cause__
+
+
+def check_format(path: PathLike, columns: Mapping[str, Any]) -> None:
+    """Refuse columns that the format of a file cannot hold, before a long run.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to be written later.
+    columns : mapping of str to array
+        A few rows with every kind of value that there will be.
+    """
+    with TemporaryDirectory() as folder:
+        trial = Path(folder, f"trial{Path(path).suffix}")
+        try:
+            write_table(trial, list(columns), [columns])
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(trial), str(path))) from error
 
 
 def _suffix_rule(path: PathLike) -> str:

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_int
+from herder.core.summary import Summarised, Summary, Table, Text, counted, show
 
 __all__ = ["ColumnErrors", "compare_columns"]
 
@@ -47,7 +48,7 @@ N_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnErrors:
+class ColumnErrors(Summarised):
     """Error of a thinned sample in each of d columns, in units of the column's spread.
 
     Parameters
@@ -144,40 +145,46 @@ class ColumnErrors:
         columns["distance"] = self.distance
         return {head: list(np.asarray(values).tolist()) for head, values in columns.items()}
 
-    def __str__(self) -> str:
-        shown = self.worst(N_SHOWN)
-        heads = ["column", "mean", "sd", *(f"{100 * p:g}%" for p in self.quantiles), "distance"]
+    def table(self, n: int) -> Table:
+        """Return the errors of the n worst columns, in standard deviations of the column."""
+        shown = self.worst(n)
+        levels = [f"{100 * p:g}%" for p in self.quantiles]
         cells = np.vstack([shown.mean_change, shown.sd_change, shown.quantile_change]).T
-        table = [
-            [_short(name), *(f"{value:+.4f}" for value in row), f"{distance:.4f}"]
-            for name, row, distance in zip(shown.names, cells, shown.distance, strict=True)
+        rows = [
+            (name, *row, distance)
+            for name, row, distance in zip(
+                shown.names, cells.tolist(), shown.distance.tolist(), strict=True
+            )
         ]
-        widths = [max(map(len, column)) for column in zip(heads, *table, strict=True)]
-        lines = [
-            f"{self.n_select:,} of {self.n_rows:,} rows: changes in standard deviations of the "
-            "column; distance of the distributions, 0 to 1",
-            *(_aligned(row, widths) for row in [heads, *table]),
-            f"change of mean: at most {np.abs(self.mean_change).max():.4f}; a random subset would "
-            f"be +-{self.random_change:.4f}",
-        ]
-        if shown.n_others:
-            lines.append(f"and {shown.n_others:,} more columns with smaller errors")
-        return "\n".join(lines)
+        specs = ("", *["+.4f"] * cells.shape[1], ".4f")
+        return Table(("column", "mean", "sd", *levels, "distance"), rows, specs)
+
+    def summary(self) -> Summary:
+        """Return the columns with the largest errors, worst first."""
+        blocks = [self.table(N_SHOWN), Text(self.comparison)]
+        if len(self.names) > N_SHOWN:
+            more = counted(len(self.names) - N_SHOWN, "more column")
+            blocks.append(Text(f"and {more} with smaller errors"))
+        return Summary(
+            f"{self.n_select:,} of {self.n_rows:,} rows: error per column in its standard "
+            "deviations; distance of the distributions, 0 to 1",
+            blocks,
+        )
+
+    @property
+    def comparison(self) -> str:
+        """The largest error of a mean beside that of a random subset, in words."""
+        largest = show(float(np.abs(self.mean_change).max()), ".4f")
+        return (
+            f"error of a mean: at most {largest} standard deviations; a random subset of that "
+            f"size has ±{self.random_change:.4f}"
+        )
 
     def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
         """Divide by the spread; a constant column that stays what it is has not changed."""
         still = change == 0
         with np.errstate(divide="ignore"):
             return np.where(still, 0.0, change / np.where(still, 1.0, self.sd_before))
-
-
-def _short(name: str, width: int = 24) -> str:
-    return name if len(name) <= width else f"{name[: width - 3]}..."
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *rest = zip(row, widths, strict=True)
-    return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{width}}" for cell, width in rest)])
 
 
 def compare_columns(

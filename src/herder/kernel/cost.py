@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from herder.core.lanes import LANES, count_threads
-from herder.kernel.choice import choice_values
+from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
+from herder.kernel.choice import SWEEPS, choice_values
 
-__all__ = ["LONG_SECONDS", "Cost", "exact_cost"]
+__all__ = ["LONG_SECONDS", "Cost", "ThinningCost", "exact_cost"]
 
 #: A run estimated to take longer than this says so first.
 LONG_SECONDS = 20.0
@@ -15,6 +16,17 @@ LONG_SECONDS = 20.0
 #: differ by a factor of two or so, hence "about".
 PAIR_SECONDS, COLUMN_SECONDS = 7e-10, 5e-11
 TRIAL_SECONDS, TRIAL_COLUMN_SECONDS = 1.3e-9, 1e-10
+
+
+#: Seconds per pair of rows of the Stein kernel, and per pair and column.
+STEIN_SECONDS, STEIN_COLUMN_SECONDS = 2e-9, 7e-10
+
+#: Seconds per row and feature: a cosine or a sine.
+FEATURE_SECONDS = 2e-8
+
+#: Bytes per row and column that sub-samples and chunks hold at their largest, and bytes per row
+#: that everything holds beside its columns.
+APPROXIMATE_BYTES, ROW_BYTES = 20, 64
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,68 @@ def exact_cost(
     seconds = each * mean / threads + trial * trials
     memory = n * (12.0 * d + 8 * (LANES + 8))
     return Cost(mean + trials, seconds, memory)
+
+
+@dataclass(frozen=True)
+class ThinningCost:
+    """Cost of a call of `thin`, by its sizes and options."""
+
+    n: int
+    d: int
+    m: int
+    kernel: str
+    approximate: str | None
+    refine: bool
+    weighted: bool
+    threads: int | None
+
+    def choice(self) -> Cost:
+        """Cost of choosing, beside the data."""
+        n, d, m = self.n, self.d, self.m
+        if self.approximate is not None:
+            return self._approximate()
+        if self.kernel == "stein":
+            # No mean to compute; rows with their scores, and once more by columns.
+            pairs = n * m * self._rounds
+            return Cost(pairs, self._stein_pair * pairs, 32.0 * n * d + ROW_BYTES * n)
+        sweeps = None if self.refine else 0
+        return exact_cost(n, d, m, sweeps=sweeps, n_jobs=self.threads, double=self.weighted)
+
+    def distance(self) -> Cost:
+        """Cost of the exact MMD, and of that of random subsets."""
+        if self.kernel == "stein":
+            pairs = self.n * (self.n - 1) / 2
+            threads = min(count_threads(self.threads), LANES)
+            return Cost(pairs, self._stein_pair * pairs / threads, 8.0 * LANES * self.n)
+        return exact_cost(self.n, self.d, 0, sweeps=0, n_jobs=self.threads, double=True)
+
+    @property
+    def _stein_pair(self) -> float:
+        return STEIN_SECONDS + self.d * STEIN_COLUMN_SECONDS
+
+    @property
+    def _rounds(self) -> int:
+        """How often every row is looked at for each chosen one."""
+        return 1 + 2 * (SWEEPS if self.refine else 0)
+
+    def _approximate(self) -> Cost:
+        n, d, m = float(self.n), self.d, self.m
+        if self.approximate == "features":
+            method = RandomFeatures()
+            pool = max(method.n_candidates, 8 * m)
+            values, trials = n * method.n_features, pool * m * self._rounds
+            seconds = FEATURE_SECONDS * values + PAIR_SECONDS * method.n_features * trials
+            return Cost(values + trials, seconds, 8.0 * pool * method.n_features)
+        if self.approximate == "subsample":
+            rows = min(max(Subsample().n_candidates, 2 * m), n)
+            across, within = rows * n, rows * m * self._rounds
+        else:
+            chunks = min(Chunks().n_chunks, max(1, self.n // (2 * m)))
+            across = n * n / (2 * chunks) + chunks * m * n
+            within = (n + chunks * m) * m * self._rounds
+        threads = min(count_threads(self.threads), LANES)
+        seconds = (PAIR_SECONDS + d * COLUMN_SECONDS) * (across / threads + within)
+        return Cost(across + within, seconds, n * (APPROXIMATE_BYTES * d + ROW_BYTES))
 
 
 def _duration(seconds: float) -> str:

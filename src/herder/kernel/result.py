@@ -1,7 +1,7 @@
 """What thinning returns: rows, weights, how near they are to the sample, and what was lost."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
+from herder.core.summary import Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
-from herder.kernel.comparison import ColumnErrors, compare_columns
-from herder.kernel.functions import Kernel
+from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns
+from herder.kernel.functions import Energy, Kernel, Stein
 from herder.kernel.labelled import LabelledCandidates
 from herder.kernel.mmd import root
 from herder.kernel.targets import GivenTarget
 
 __all__ = ["Task", "Thinning"]
+
+#: Columns in the table of a page, and in its picture of marginals.
+N_COLUMNS, N_MARGINALS = 15, 6
+
+#: Sizes at which the MMD is drawn, about.
+N_SIZES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +40,13 @@ class Task:
     n_jobs: int | None = None
     classes: NDArray[Any] | None = None
     candidates: LabelledCandidates | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def mass(self) -> NDArray[np.float64]:
         """Weight of every row; they sum to one."""
         n = len(self.values)
         return np.full(n, 1 / n) if self.weight is None else self.weight
-
-    def weighted(self, weight: NDArray[np.float64] | None) -> "Task":
-        """Return the task with weights of the rows."""
-        return replace(self, weight=weight)
 
     def labelled(self, classes: NDArray[Any], candidates: LabelledCandidates) -> "Task":
         """Return the task with classes, between which nothing is compared."""
@@ -97,6 +101,16 @@ class Thinning:
         return f"Thinning({len(self):,} of {self._task.rows.n_rows:,} rows)"
 
     @property
+    def rows(self) -> Rows:
+        """The sample that was thinned, as numbers."""
+        return self._task.rows
+
+    @property
+    def sample_weight(self) -> NDArray[np.float64] | None:
+        """Weights of the rows of the sample, which sum to one; None if all count alike."""
+        return self._task.weight
+
+    @property
     def mmd(self) -> float:
         """Distance to the target, exact and in double precision.
 
@@ -128,15 +142,18 @@ class Thinning:
     @property
     def path(self) -> NDArray[np.float64]:
         """MMD of the first 1, 2, ... rows, in the order chosen and with equal weights."""
+        return self._path(self.indices)
+
+    def _path(self, order: NDArray[np.intp]) -> NDArray[np.float64]:
         target, norm = self._reference
         counts = np.arange(1, len(self) + 1)
         added = np.empty(len(self))
         for rows in self._blocks():
-            gram = self._candidates.gram(self.indices[rows], self.indices)
+            gram = self._candidates.gram(order[rows], order)
             before = np.tril(gram, rows.start - 1).sum(axis=1)
             added[rows] = 2 * before + np.diagonal(gram, rows.start)
         own = np.cumsum(added) / counts**2
-        square = norm - 2 * np.cumsum(target[self.indices]) / counts + own
+        square = norm - 2 * np.cumsum(target[order]) / counts + own
         return np.sqrt(np.maximum(square, 0.0))
 
     @property
@@ -164,15 +181,169 @@ class Thinning:
 
     loss = renamed_attribute("loss", "column_errors")
 
-    def summary(self) -> str:
-        """Say in words how good the choice is."""
-        rows, ours, random = self._task.rows, self.mmd, self.mmd_random
-        head = f"{len(self):,} of {rows.n_rows:,} rows"
-        if np.isnan(ours):
-            return f"{head}\n{self.column_errors()}"
-        better = f": {_times(random, ours)}" if ours > 0 else ""
-        distance = f"MMD {ours:.3g}, of a random subset {random:.3g}{better}"
-        return f"{head}, {distance}\n{self.column_errors()}"
+    def summary(self, *, mmd: bool = True) -> Summary:
+        """Return how good the choice is: the MMD, and the error per column.
+
+        Parameters
+        ----------
+        mmd : bool, default True
+            Whether to compute the MMD, which looks at all pairs of rows.
+        """
+        errors, known = self.column_errors(), mmd and not np.isnan(self.mmd)
+        first = [Facts([*(self._distance() if known else []), *self._how()])]
+        if known and self.mmd >= self.mmd_random and len(self) < self._task.rows.n_rows:
+            text = (
+                f"the chosen rows are no closer to {self._whole} than a random subset of that "
+                "size: try another kernel or bandwidth, and no approximation"
+            )
+            first.append(Text(text, "warning"))
+        if self._task.classes is not None:
+            first.append(self._classes())
+        caption = (
+            "Error per column, in its standard deviations; distance of the distributions, 0 to 1"
+        )
+        table = replace(errors.table(N_SHOWN), caption=caption)
+        sections = [self._places(), self._columns(errors)]
+        if known and self._task.classes is None:
+            sections.append(self._falling())
+        title = f"{len(self):,} of {self._task.rows.n_rows:,} rows"
+        return Summary(title, [*first, table, Text(errors.comparison)], sections)
+
+    @property
+    def _whole(self) -> str:
+        """What the choice is compared with."""
+        if self._task.given is None:
+            return "all rows"
+        return "the density" if isinstance(self._task.kernel, Stein) else "the target"
+
+    def _distance(self) -> list[Fact]:
+        ours, random = self.mmd, self.mmd_random
+        times = f": {random / ours:,.1f}x closer" if random > ours > 0 else ""
+        beside = f"a random subset has {random:.3g}{times}"
+        return [Fact(f"MMD to {self._whole}", ours, ".3g", beside)]
+
+    def _how(self) -> list[Fact]:
+        settings, kernel = self._task.settings, self._task.kernel
+        facts = [Fact("kernel", settings.get("kernel", type(kernel).__name__))]
+        lengths = getattr(kernel, "bandwidth", None)
+        if lengths is not None and np.ndim(lengths) == 0:
+            median = settings.get("bandwidth") == "median" and not isinstance(kernel, Energy)
+            facts.append(
+                Fact("bandwidth", lengths, ".4g", "median distance of two rows" if median else "")
+            )
+        elif lengths is not None:
+            meaning = "in its standard deviation" if settings.get("standardise") else "as given"
+            facts.append(Fact("bandwidth", "one for each column", "", meaning))
+        weights = settings.get("weights", "uniform")
+        if weights != "uniform":
+            sign = "sum to one" if weights == "simplex" else "may be negative"
+            low, high = self.weights.min(), self.weights.max()
+            meaning = f"from {low:.2e} to {high:.2e}, {sign}: use them in every average"
+            facts.append(Fact("weights", weights, "", meaning))
+        elif settings.get("refine") is False:
+            facts.append(
+                Fact("order", "nested", "", "the first rows are those of a smaller choice")
+            )
+        if settings.get("approximate") is not None:
+            facts.append(Fact("approximation", settings["approximate"]))
+        return facts
+
+    def _classes(self) -> Table:
+        """Return how many rows each class has, and its share before and after."""
+        task = self._task
+        assert task.candidates is not None
+        mass = np.bincount(task.candidates.codes, weights=task.mass)
+        rows = [
+            (str(label), float(share), len(chosen), len(chosen) / len(self))
+            for (label, chosen), share in zip(self.by_class.items(), mass, strict=True)
+        ]
+        header = ("label", "share of all", "chosen", "share chosen")
+        return Table(header, rows, ("", ".2%", "", ".2%"))
+
+    def _places(self) -> Section:
+        weighted = self._task.settings.get("weights", "uniform") != "uniform"
+        text = (
+            "All rows in grey, the chosen ones on top; beside the axes the distributions of all "
+            "rows (filled) and of the chosen ones (line)."
+        )
+        if weighted:
+            text += " The area of a dot is proportional to the weight of its row."
+        description = "Scatter of all rows and the chosen ones, with histograms of both."
+        return Section(
+            "Where the chosen rows lie", [Text(text), Picture("picks", self, description)]
+        )
+
+    def _columns(self, errors: ColumnErrors) -> Section:
+        names = errors.worst(N_MARGINALS).names
+        drawn = [errors.names.index(name) for name in names]
+        more = len(errors.names) - N_COLUMNS
+        note = f"; {more:,} more columns have smaller errors" if more > 0 else ""
+        caption = f"The columns with the largest errors, worst first{note}"
+        text = (
+            "Error of the mean, of the standard deviation (sd) and of quantiles, in standard "
+            "deviations of the column, and the largest difference between the two distribution "
+            f"functions (distance, from 0 to 1). The {errors.comparison}."
+        )
+        picture = Picture(
+            "marginals",
+            self,
+            "Histograms of columns, of all rows and of the chosen ones.",
+            "Filled: all rows. Line: the chosen rows. The outermost bars hold what lies beyond.",
+            {"columns": drawn},
+        )
+        table = replace(errors.table(N_COLUMNS), caption=caption)
+        return Section("Error per column", [Text(text), table, picture])
+
+    def _falling(self) -> Section:
+        nested = self._task.settings.get("refine") is False
+        order = "as they were chosen" if nested else "in the order of herding"
+        text = (
+            f"The MMD of the first T chosen rows, {order}, beside that of T random rows. The MMD "
+            "is the largest error of a mean of any function of unit norm under the kernel. The "
+            "dot is the choice itself."
+        )
+        picture = Picture(
+            "mmd",
+            self,
+            "MMD against the number of rows on logarithmic axes, chosen rows and random rows.",
+            "The dashed line falls as 1/T; random subsets fall as 1/sqrt(T).",
+        )
+        return Section("MMD against the number of rows", [Text(text), picture])
+
+    def herded_path(self) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+        """Return sizes T, the MMD of the first T rows in herding's order, and of T random rows.
+
+        A refined set has no order of its own: its rows are put into the order in which herding
+        would take them from the set. Weighted choices and unknown targets have no path of their
+        own; the two arrays are then empty where they have no meaning.
+        """
+        m, n = len(self), self._task.rows.n_rows
+        sizes = np.unique(np.geomspace(1, m, N_SIZES).round().astype(np.intp))
+        path = random = np.empty(0)
+        if self._task.settings.get("weights", "uniform") == "uniform":
+            order = self.indices
+            if self._task.settings.get("refine") is not False:
+                order = order[self._herding_order()]
+            path = self._path(order)[sizes - 1]
+        if self._task.given is None and (m < n or self._task.weight is not None):
+            random = self.mmd_random * np.sqrt(m / sizes)
+            if self._task.weight is None:
+                random = random * np.sqrt((n - sizes) / (n - m))
+        return sizes, path, random
+
+    def _herding_order(self) -> NDArray[np.intp]:
+        """Order the chosen rows as herding takes them from their set."""
+        m, rows = len(self), self.indices
+        target = self._reference[0][rows]
+        half = self._candidates.diagonal[rows] / 2
+        left, covered = np.ones(m, dtype=bool), np.zeros(m)
+        order = np.empty(m, dtype=np.intp)
+        for t in range(m):
+            scores = np.where(left, target - (covered + half) / (t + 1), -np.inf)
+            order[t] = pick = int(scores.argmax())
+            left[pick] = False
+            covered += self._candidates.gram(rows[pick : pick + 1], rows)[0]
+        return order
 
     @cached_property
     def _candidates(self) -> Candidates:
@@ -208,11 +379,6 @@ class Thinning:
     def _square(self) -> tuple[float, float]:
         target, norm = self._reference
         return norm - 2 * float(self.weights @ target[self.indices]) + self._own, norm
-
-
-def _times(random: float, ours: float) -> str:
-    """Say how much nearer, or farther, than a random subset."""
-    return f"{random / ours:,.1f} times nearer" if random >= ours else "farther than at random"
 
 
 def _random_to_given(candidates: Candidates, task: Task, m: int) -> float:

@@ -11,6 +11,7 @@ A random subset of size m has a root mean squared MMD of
 """
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,10 @@ def thin(
         raise ParameterError("refine", f"be True when weights is {weights!r}", refine)
     task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
-    task = task.weighted(weight)
+    settings = {"weights": weights, "refine": refine, "bandwidth": bandwidth}
+    settings |= {"standardise": standardise, "approximate": _named(approximate)}
+    settings |= {"kernel": kernel} if isinstance(kernel, str) else {}
+    task = replace(task, weight=weight, settings=settings)
     if weights == "uniform" and unique and weight is not None and task.given is None:
         _warn_if_few(weight, m)
     method = _approximation(approximate, task, weights, y)
@@ -163,6 +167,13 @@ def thin(
     _warn_if_long(task, m, rules, weights)
     candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
     return task.result(*_select(candidates, task, m, rules, weights, progress))
+
+
+def _named(approximate: "str | Approximation | None") -> str | None:
+    """Return the name of an approximation."""
+    if approximate is None or isinstance(approximate, str):
+        return approximate
+    return type(approximate).__name__
 
 
 def _sweeps(refine: bool | int) -> int | None:

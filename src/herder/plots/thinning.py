@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
+from herder.kernel.result import Thinning
 from herder.plots._style import GREY, INK, SERIES, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -189,6 +190,30 @@ def plot_mmd_path(
     ax.set_ylabel("MMD to all rows")
     ax.legend(frameon=False, fontsize=9)
     return figure
+
+
+def draw_picks(chosen: Thinning) -> "Figure":
+    """Draw the rows that a thinning chose over all rows."""
+    return plot_picks(*_of(chosen), **_with(chosen))
+
+
+def draw_marginals(chosen: Thinning, columns: Sequence[int]) -> "Figure":
+    """Draw columns of a thinned sample."""
+    return plot_marginals(*_of(chosen), columns=columns, **_with(chosen))
+
+
+def draw_mmd(chosen: Thinning) -> "Figure":
+    """Draw the MMD of a thinning against the number of rows."""
+    return plot_mmd_path(*chosen.herded_path(), final=(len(chosen), chosen.mmd))
+
+
+def _of(chosen: Thinning) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    return chosen.rows.values, chosen.indices
+
+
+def _with(chosen: Thinning) -> dict[str, Any]:
+    weights = {"weights": chosen.weights, "sample_weight": chosen.sample_weight}
+    return {**weights, "names": chosen.rows.names}
 
 
 def plot_density(

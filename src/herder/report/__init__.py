@@ -4,22 +4,17 @@ from herder.report.html import page_html, save_page
 from herder.report.machine import MachineReport, machine_page
 from herder.report.page import Facts, Page, Picture, Table, Text
 from herder.report.synthesis import Synthesis, synthesis_page
-from herder.report.thinning import MmdPath, ThinningReport, mmd_path, thinning_page
 
 __all__ = [
     "Facts",
     "MachineReport",
-    "MmdPath",
     "Page",
     "Picture",
     "Synthesis",
     "Table",
     "Text",
-    "ThinningReport",
     "machine_page",
-    "mmd_path",
     "page_html",
     "save_page",
     "synthesis_page",
-    "thinning_page",
 ]

@@ -2,10 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from herder.cli._thin_cost import Effort
-from herder.kernel.cost import exact_cost
+from herder.kernel.cost import ThinningCost, exact_cost
 
-EXACT = Effort(
+EXACT = ThinningCost(
     n=200_000,
     d=6,
     m=300,
