@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -176,7 +176,9 @@ def thin(
         ),
     ] = None,
     threads: Threads = None,
-    shares: Annotated[str | None, typer.Option("--shares", hidden=True)] = None,
+    shares: Annotated[
+        Literal["proportional", "equal", "joint"] | None, typer.Option("--shares", hidden=True)
+    ] = None,
 ) -> Summary:
     """Choose the most representative rows of a sample.
 
@@ -190,7 +192,7 @@ def thin(
 
     if shares is not None:
         run.warn("--shares is deprecated: use --allocation")
-        allocation: Any = shares
+        allocation = shares
     if (kernel == "stein") != (scores is not None):
         found = "no --scores" if scores is None else f"--scores with --kernel {kernel}"
         raise ParameterError("kernel", "be stein if and only if --scores is given", got=found)

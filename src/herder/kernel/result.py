@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
-from herder.core.summary import Fact, Facts, Picture, Section, Summary, Table, Text
+from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
 from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns
@@ -190,7 +190,7 @@ class Thinning:
             Whether to compute the MMD, which looks at all pairs of rows.
         """
         errors, known = self.column_errors(), mmd and not np.isnan(self.mmd)
-        first = [Facts([*(self._distance() if known else []), *self._how()])]
+        first: list[Block] = [Facts([*(self._distance() if known else []), *self._how()])]
         if known and self.mmd >= self.mmd_random and len(self) < self._task.rows.n_rows:
             text = (
                 f"the chosen rows are no closer to {self._whole} than a random subset of that "
