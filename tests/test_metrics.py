@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from herder import count_distribution, kl_divergence, total_variation
+from tests.naming import refuses
 
 tables = hnp.arrays(
     np.int8, st.tuples(st.integers(1, 9), st.integers(1, 6)), elements=st.integers(0, 1)
@@ -37,27 +38,27 @@ def test_sparse_equals_dense(form, dtype):
 
 def test_repeated_sparse_entries_add_up_and_input_is_untouched():
     X = scipy.sparse.csr_matrix((np.ones(2), [0, 0], [0, 2]), shape=(1, 3))
-    with pytest.raises(ValueError, match=r"X must hold only 0 and 1, got .*2"):
+    with refuses("X"):
         count_distribution(X)
     assert X.nnz == 2
 
 
 @pytest.mark.parametrize("bad", [2, -1, 0.5, math.nan])
 def test_counts_refuse_other_values(bad):
-    with pytest.raises(ValueError, match="X must hold only 0 and 1, got"):
+    with refuses("X"):
         count_distribution(np.array([[0, 1], [bad, 0]]))
 
 
 @pytest.mark.parametrize("shape", [(0,), (3,), (0, 3), (3, 0), (1, 2, 2)])
 def test_counts_refuse_other_shapes(shape):
-    with pytest.raises(ValueError, match="X must be a table"):
+    with refuses("X"):
         count_distribution(np.zeros(shape))
 
 
 def test_counts_refuse_text_and_a_wrong_width():
-    with pytest.raises(TypeError, match="X must hold the numbers 0 and 1, got dtype"):
+    with refuses("X", TypeError):
         count_distribution([["0", "1"]])
-    with pytest.raises(ValueError, match="n_variables must be at least 2, the width of X, got 1"):
+    with refuses("n_variables"):
         count_distribution([[0, 1]], 1)
 
 
@@ -98,17 +99,17 @@ def test_counts_will_do_and_input_is_untouched():
 
 @pytest.mark.parametrize("distance", [kl_divergence, total_variation])
 def test_distances_refuse_what_is_no_distribution(distance):
-    with pytest.raises(ValueError, match=r"p must hold finite non-negative numbers, got -0\.5"):
+    with refuses("p"):
         distance([1.5, -0.5], [0.5, 0.5])
-    with pytest.raises(ValueError, match="q must hold finite non-negative numbers, got nan"):
+    with refuses("q"):
         distance([0.5, 0.5], [math.nan, 0.5])
-    with pytest.raises(ValueError, match=r"p must have a positive finite sum, got 0\.0"):
+    with refuses("p"):
         distance([0, 0], [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"q must have the shape of p, \(2,\), got \(3,\)"):
+    with refuses("q"):
         distance([0.5, 0.5], [0.5, 0.25, 0.25])
 
 
 @pytest.mark.parametrize("floor", [-1e-3, math.nan, math.inf])
 def test_divergence_refuses_a_bad_floor(floor):
-    with pytest.raises(ValueError, match="floor must be a finite non-negative number"):
+    with refuses("floor"):
         kl_divergence([1.0], [1.0], floor=floor)

@@ -14,6 +14,7 @@ from herder.core import (
     save_checkpoint,
 )
 from herder.core.state import ModelFileError, write_file
+from tests.naming import refuses
 
 ROWS = np.array([[0, 0], [3, 1], [1, 2]])
 
@@ -89,7 +90,7 @@ def test_fractions_of_any_size_come_back(tmp_path):
 
 @pytest.mark.parametrize("state", ["x", (1, 2), None, np.array(["x"])])
 def test_states_that_are_not_numbers_are_refused(tmp_path, state):
-    with pytest.raises(TypeError, match="state must be an integer or an array"):
+    with refuses("state", TypeError):
         save_checkpoint(tmp_path / "c", Step(1, state, np.zeros(1), np.zeros(1), 0.0))
     assert not (tmp_path / "c").exists()
 

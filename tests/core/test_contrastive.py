@@ -6,6 +6,7 @@ import pytest
 
 from herder.core import ContrastiveSystem, herd, norm
 from herder.testing import check_system
+from tests.naming import refuses
 
 STATES = np.array(list(product([0, 1], repeat=4)))
 #: All pairs and singles of four bits.
@@ -78,5 +79,5 @@ def test_averages_over_all_rows_reach_the_data():
 
 
 def test_no_rows():
-    with pytest.raises(ValueError, match="rows must hold at least one row"):
+    with refuses("rows"):
         ContrastiveSystem(OneFlip(FEATURES), [])

@@ -15,6 +15,7 @@ from herder.core.diagnostics import (
     pct_violations,
     weight_norms,
 )
+from tests.naming import refuses
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
@@ -94,19 +95,19 @@ def test_fit_rate_standard_error_covers_the_slope():
 
 
 @pytest.mark.parametrize(
-    ("t", "error", "text"),
+    ("t", "error", "name"),
     [
-        ([1, 2], [1.0, 0.0], "positive at two different steps"),
-        ([0, 1], [1.0, 1.0], "t must be positive, got 0"),
-        ([1, 2], [1.0, -1.0], "error must be non-negative"),
-        ([1, 2, 3], [1.0, 1.0], r"error must have shape \(3,\)"),
-        ([[1, 2]], [[1.0, 1.0]], "t must be one-dimensional"),
-        ([1, 2], [1.0, np.nan], "error must be finite"),
-        ([3, 3], [1.0, 2.0], "two different steps"),
+        ([1, 2], [1.0, 0.0], "error"),
+        ([0, 1], [1.0, 1.0], "t"),
+        ([1, 2], [1.0, -1.0], "error"),
+        ([1, 2, 3], [1.0, 1.0], "error"),
+        ([[1, 2]], [[1.0, 1.0]], "t"),
+        ([1, 2], [1.0, np.nan], "error"),
+        ([3, 3], [1.0, 2.0], "error"),
     ],
 )
-def test_fit_rate_refuses(t, error, text):
-    with pytest.raises(ValueError, match=text):
+def test_fit_rate_refuses(t, error, name):
+    with refuses(name):
         fit_rate(t, error)
 
 
@@ -186,13 +187,13 @@ def test_exact_numbers_need_no_tolerance():
 
 
 def test_shapes_are_checked():
-    with pytest.raises(ValueError, match=r"target must have shape \(2,\), got \(3,\)"):
+    with refuses("target"):
         explain_growth(Growth(1.0, linear=True), [1, 0], [1, 0, 0], [1, 0])
-    with pytest.raises(ValueError, match=r"weights must have shape \(2,\), got \(1,\)"):
+    with refuses("weights"):
         moment_error([0, 0], [1], 5)
-    with pytest.raises(ValueError, match="t must be a positive integer"):
+    with refuses("t"):
         moment_error([0, 0], [1, 1], 0)
-    with pytest.raises(ValueError, match=r"weight_norm must have shape \(3,\), got \(2,\)"):
+    with refuses("weight_norm"):
         growth([1, 2, 3], [1.0, 1.0])
 
 

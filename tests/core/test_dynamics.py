@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from herder.core import EnumeratedSystem, Step, herd, norm
+from tests.naming import refuses
 
 FEATURES = [[0, 0], [1, 0], [0, 1], [1, 1]]
 COUNTS = [1, 4, 2, 3]
@@ -170,43 +171,43 @@ class Constant:
 
 
 @pytest.mark.parametrize(
-    ("weights", "options", "error", "text"),
+    ("weights", "options", "error", "name"),
     [
-        ([np.nan, 0.0], {}, ValueError, "weights must be finite, got nan"),
-        ([0.0, np.inf], {}, ValueError, "weights must be finite, got inf"),
-        ([], {}, ValueError, "weights must have at least one entry"),
-        (1.0, {}, ValueError, "weights must have at least one entry"),
-        ([1j, 0], {}, TypeError, "weights must be int64, float64 or object"),
-        (["a", "b"], {}, TypeError, "weights must be int64, float64 or object"),
-        (np.array([0.5, 1], dtype=object), {}, TypeError, "only int and Fraction"),
-        ([2**62 + 1, 0], {}, ValueError, r"below 2\*\*62"),
-        ([0.0, 0.0], {"rates": [1.0]}, ValueError, r"rates must be a scalar or \(2,\)"),
-        ([0.0, 0.0], {"rates": [1.0, 0.0]}, ValueError, "rates must be positive, got 0.0"),
-        ([0.0, 0.0], {"rates": np.nan}, ValueError, "rates must be finite"),
-        ([0, 0], {"rates": 0.5}, TypeError, "rates must be exact when weights are int64"),
-        ([0, 0], {"rates": Fraction(1, 2)}, TypeError, "rates must be numbers like"),
-        ([0, 0], {"max_norm": 1.0}, ValueError, "max_norm must be None"),
-        ([0, 0], {"scale": 0.5}, ValueError, "scale 1 unless weights are float64"),
-        ([0.0, 0.0], {"max_norm": 0.0}, ValueError, "max_norm must be positive"),
-        ([0.0, 0.0], {"scale": 0.0}, ValueError, "scale must be positive"),
-        ([0.0, 0.0], {"t": -1}, ValueError, "t must be a non-negative integer"),
-        ([0.0, 0.0], {"t": 0.5}, TypeError, "t must be a non-negative integer"),
+        ([np.nan, 0.0], {}, ValueError, "weights"),
+        ([0.0, np.inf], {}, ValueError, "weights"),
+        ([], {}, ValueError, "weights"),
+        (1.0, {}, ValueError, "weights"),
+        ([1j, 0], {}, TypeError, "weights"),
+        (["a", "b"], {}, TypeError, "weights"),
+        (np.array([0.5, 1], dtype=object), {}, TypeError, "weights"),
+        ([2**62 + 1, 0], {}, ValueError, "weights"),
+        ([0.0, 0.0], {"rates": [1.0]}, ValueError, "rates"),
+        ([0.0, 0.0], {"rates": [1.0, 0.0]}, ValueError, "rates"),
+        ([0.0, 0.0], {"rates": np.nan}, ValueError, "rates"),
+        ([0, 0], {"rates": 0.5}, TypeError, "rates"),
+        ([0, 0], {"rates": Fraction(1, 2)}, TypeError, "rates"),
+        ([0, 0], {"max_norm": 1.0}, ValueError, "max_norm"),
+        ([0, 0], {"scale": 0.5}, ValueError, "max_norm"),
+        ([0.0, 0.0], {"max_norm": 0.0}, ValueError, "max_norm"),
+        ([0.0, 0.0], {"scale": 0.0}, ValueError, "scale"),
+        ([0.0, 0.0], {"t": -1}, ValueError, "t"),
+        ([0.0, 0.0], {"t": 0.5}, TypeError, "t"),
     ],
 )
-def test_bad_arguments_are_refused_before_the_first_step(weights, options, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_arguments_are_refused_before_the_first_step(weights, options, error, name):
+    with refuses(name, error):
         herd(FLOAT, weights, **options)
 
 
 @pytest.mark.parametrize(
-    ("weights", "residual", "error", "text"),
+    ("weights", "residual", "error"),
     [
-        ([0, 0], np.zeros(2), TypeError, "residual must be int64 like the weights, got float64"),
-        ([0.0, 0.0], np.array([0, 0]), TypeError, "residual must be float64"),
-        ([0.0, 0.0], np.zeros(3), ValueError, r"residual must have shape \(2,\), got \(3,\)"),
-        ([0.0, 0.0], np.array([0.0, np.nan]), ValueError, "residual must be finite"),
+        ([0, 0], np.zeros(2), TypeError),
+        ([0.0, 0.0], np.array([0, 0]), TypeError),
+        ([0.0, 0.0], np.zeros(3), ValueError),
+        ([0.0, 0.0], np.array([0.0, np.nan]), ValueError),
     ],
 )
-def test_bad_residuals_are_named(weights, residual, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_residuals_are_named(weights, residual, error):
+    with refuses("residual", error):
         next(herd(Constant(residual), weights))

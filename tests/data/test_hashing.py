@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from herder.data.hashing import hash_features
+from tests.naming import refuses
 
 WORDS = st.text("abcdeäß", min_size=1, max_size=4)
 TOKENS = st.lists(st.lists(WORDS, max_size=8), min_size=1, max_size=6)
@@ -153,7 +154,7 @@ def test_errors(call: Callable[[], object], error: type[Exception], text: str) -
 
 def test_a_data_frame_is_not_taken_for_its_column_names() -> None:
     frame = pd.DataFrame({"text": ["a b"], "more": ["c d"]})
-    with pytest.raises(TypeError, match="got a data frame: give one column of texts"):
+    with refuses("rows", TypeError, match="got a data frame: give one column of texts"):
         hashed(frame)
     assert hashed(frame["text"]).shape[0] == 1
     assert hashed(frame.to_dict("records")).nnz == 2

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from herder.core.files import whole_file
 from herder.data import map_array, open_table, write_table
 from herder.data.broken import BrokenRows
+from tests.naming import refuses
 
 FORMATS = ["csv", "npy", "npz", "parquet"]
 
@@ -84,9 +85,9 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_whole_file_needs_a_place(tmp_path):
     with pytest.raises(FileNotFoundError, match="path must lie in a folder that exists"):
         whole_file(tmp_path / "no" / "a.txt").__enter__()
-    with pytest.raises(ValueError, match="path must name a file"):
+    with refuses("path"):
         whole_file(tmp_path).__enter__()
-    with pytest.raises(ValueError, match="path must name a file"):
+    with refuses("path"):
         whole_file(os.devnull).__enter__()
 
 
@@ -483,16 +484,14 @@ def test_later_blocks_must_fit_the_first(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_chunks_and_names_are_checked(tmp_path, suffix):
     path = tmp_path / f"o.{suffix}"
-    with pytest.raises(
-        ValueError, match=r"chunks must have the columns \['a', 'b'\], got \['a'\]"
-    ):
+    with refuses("chunks"):
         write_table(path, ["a", "b"], [{"a": [1]}])
-    with pytest.raises(ValueError, match="chunks must hold 1-D columns of equal length"):
+    with refuses("chunks"):
         write_table(path, ["a", "b"], [{"a": [1], "b": [1, 2]}])
-    with pytest.raises(ValueError, match="chunks must hold 1-D columns of equal length"):
+    with refuses("chunks"):
         write_table(path, ["a"], [{"a": [[1]]}])
     for names in (["a", "a"], []):
-        with pytest.raises(ValueError, match="names must be distinct and at least one"):
+        with refuses("names"):
             write_table(path, names, [])
     assert os.listdir(tmp_path) == []
 

@@ -8,6 +8,7 @@ from herder.kernel import Energy, Gaussian, Laplace, Stein, median_bandwidth
 from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows, median_distance
 from herder.kernel.resolve import attach_scores, resolve_kernel
 from tests.kernel.plain import median, sample
+from tests.naming import refuses
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (3, 2), (50, 3), (301, 1)])
@@ -73,37 +74,37 @@ def test_energy_needs_no_bandwidth():
 
 
 @pytest.mark.parametrize(
-    ("bandwidth", "kind", "text"),
+    ("bandwidth", "kind"),
     [
-        ("mean", ValueError, "bandwidth must be 'median', a number, .* column, got 'mean'"),
-        (0.0, ValueError, "bandwidth must be positive and finite, got 0.0"),
-        (-1.0, ValueError, "bandwidth must be positive and finite, got -1.0"),
-        (np.nan, ValueError, "bandwidth must be positive and finite, got nan"),
-        ([1.0, 2.0], ValueError, "bandwidth must be one number or 3, one for each column, got 2"),
-        ([[1.0]], TypeError, "bandwidth must be 'median', a number, or one for each column"),
-        (None, TypeError, "bandwidth must be 'median', a number, or one for each column, got N"),
+        ("mean", ValueError),
+        (0.0, ValueError),
+        (-1.0, ValueError),
+        (np.nan, ValueError),
+        ([1.0, 2.0], ValueError),
+        ([[1.0]], TypeError),
+        (None, TypeError),
     ],
 )
-def test_wrong_bandwidths_are_told(bandwidth, kind, text):
-    with pytest.raises(kind, match=text):
+def test_wrong_bandwidths_are_told(bandwidth, kind):
+    with refuses("bandwidth", kind):
         thin(sample(20, 3), 3, bandwidth=bandwidth)
 
 
 def test_wrong_kernels_are_told():
     X = sample(20, 2)
-    with pytest.raises(ValueError, match=r"kernel must be one of 'gaussian', .*, got 'rbf'"):
+    with refuses("kernel"):
         thin(X, 3, kernel="rbf")
-    with pytest.raises(TypeError, match=r"kernel must be one of 'gaussian', .* or a callable"):
+    with refuses("kernel", TypeError):
         thin(X, 3, kernel=3)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TypeError, match=r"not its class, got Laplace: call it, as in Laplace\("):
+    with refuses("kernel", TypeError, match=r"got Laplace: call it, as in Laplace\("):
         thin(X, 3, kernel=Laplace)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match=r"kernel must be a function of two tables .* shape \(2"):
+    with refuses("kernel"):
         thin(X, 3, kernel=lambda A, B: A[:, 0])
     with pytest.raises(ValueError, match="must be left alone when kernel is an object"):
         thin(X, 3, kernel=Gaussian(), bandwidth=2.0)
     with pytest.raises(ValueError, match="must be left alone when kernel is an object"):
         thin(X, 3, kernel=Gaussian(), standardise=True)
-    with pytest.raises(ValueError, match=r"bandwidth must be one number or 2, .* got 3"):
+    with refuses("bandwidth"):
         thin(X, 3, kernel=Gaussian(np.ones(3)))
     with pytest.raises(ValueError, match=r"centre of the kernel must have the shape \(2,\)"):
         thin(X, 3, kernel=Energy(centre=np.zeros(3)))
@@ -111,17 +112,17 @@ def test_wrong_kernels_are_told():
 
 def test_scores_are_checked():
     X = sample(20, 2)
-    with pytest.raises(ValueError, match=r"score must hold the gradient .* got None"):
+    with refuses("score"):
         thin(X, 3, kernel="stein")
-    with pytest.raises(ValueError, match=r"score must have the shape of X, \(20, 2\), got \(3,\)"):
+    with refuses("score"):
         thin(X, 3, kernel="stein", score=[1.0, 2.0, 3.0])
-    with pytest.raises(TypeError, match="score must hold numbers"):
+    with refuses("score", TypeError):
         thin(X, 3, kernel="stein", score=np.full((20, 2), "a"))
     bad = -X
     bad[4, 1] = np.nan
-    with pytest.raises(ValueError, match=r"score must be finite, got .* in row 4"):
+    with refuses("score", match="got .* in row 4"):
         thin(X, 3, kernel="stein", score=bad)
-    with pytest.raises(ValueError, match="score must be None unless kernel is 'stein'"):
+    with refuses("score"):
         thin(X, 3, score=-X)
     assert attach_scores(X, lambda x: -x).shape == (20, 4)
     chains = attach_scores(X, (-X).reshape(4, 5, 2))
@@ -133,5 +134,5 @@ def test_a_stein_kernel_may_be_given_itself():
     kernel = Stein(median_distance(X))
     named = thin(X, 5, kernel="stein", score=-X)
     assert thin(X, 5, kernel=kernel, score=-X).indices.tolist() == named.indices.tolist()
-    with pytest.raises(ValueError, match="Y must be left out when kernel is 'stein'"):
+    with refuses("Y"):
         mmd(X, X, kernel=kernel)

@@ -19,6 +19,7 @@ from herder.kernel.candidates import (
 )
 from herder.kernel.mmd import mean_at
 from tests.kernel.plain import KINDS, PROFILES, sample
+from tests.naming import refuses
 
 #: Largest error, as a share of the largest value: kernel values of single precision are good to
 #: about 1e-7 each, sums of double to the last digits.
@@ -207,7 +208,7 @@ def test_threads_are_counted():
     assert count_threads(None) >= 1
     assert count_threads(3) == 3
     for X in (np.zeros((4, 1)), np.zeros((SMALL_ROWS + 1, 1))):
-        with pytest.raises(ValueError, match="n_jobs must be a positive integer, got 0"):
+        with refuses("n_jobs"):
             candidates_of(X, Gaussian(), n_jobs=0)
 
 

@@ -11,6 +11,7 @@ from scipy.stats import ks_2samp
 
 from herder.kernel import comparison as module
 from herder.kernel.comparison import compare_columns
+from tests.naming import refuses
 
 RNG = np.random.default_rng(11)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -205,16 +206,16 @@ def test_to_dict_is_plain_and_makes_a_frame():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "name"),
     [
-        ({"indices": []}, "indices must hold at least one row"),
-        ({"quantiles": [0.5, 1.0]}, "quantiles must lie strictly between 0 and 1"),
-        ({"weights": [1.0, -1.0]}, "weights must have a positive finite sum, got 0.0"),
-        ({"sample_weight": np.zeros(3)}, "sample_weight must have a positive finite sum"),
+        ({"indices": []}, "indices"),
+        ({"quantiles": [0.5, 1.0]}, "quantiles"),
+        ({"weights": [1.0, -1.0]}, "weights"),
+        ({"sample_weight": np.zeros(3)}, "sample_weight"),
     ],
 )
-def test_what_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_refused(options, name):
+    with refuses(name):
         compare_columns(np.eye(3), **{"indices": [0, 1], **options})
-    with pytest.raises(ValueError, match="n must be a positive integer"):
+    with refuses("n"):
         compare_columns(np.eye(3), [0]).worst(0)

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from herder import KernelHerder, mmd, thin
 from herder.kernel import Gaussian, Laplace
 from tests.kernel.plain import KINDS, gram, median, sample
+from tests.naming import refuses
 
 #: Checks that must fail, and why.
 EXPECTED = {
@@ -105,5 +106,5 @@ def test_wrong_parameters_are_told_by_fit():
             herder.fit(X)
     with pytest.raises(NotFittedError):
         KernelHerder().transform(X)
-    with pytest.raises(TypeError, match="n_select must be a positive integer, got 'ten'"):
+    with refuses("n_select", TypeError):
         KernelHerder("ten").fit(X)  # pyright: ignore[reportArgumentType]

@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from herder import GaussianMixture
 from herder.kernel.mixture import halton
+from tests.naming import refuses
 
 
 def random_mixture(k, d, seed, scale=2.0):
@@ -226,9 +227,9 @@ def test_bayesian_mixture_and_misuse():
     model = BayesianGaussianMixture(n_components=3, tol=0.1, random_state=0).fit(X)
     mixture = GaussianMixture.from_sklearn(model)
     assert mixture.weights == pytest.approx(model.weights_)
-    with pytest.raises(ValueError, match="model must be fitted, got an unfitted Bayesian"):
+    with refuses("model"):
         GaussianMixture.from_sklearn(BayesianGaussianMixture())
-    with pytest.raises(TypeError, match="model must be a mixture of Gaussians of scikit-learn"):
+    with refuses("model", TypeError):
         GaussianMixture.from_sklearn(X)
 
 
@@ -279,16 +280,14 @@ def test_bad_mixtures(arguments, text):
 
 def test_bad_calls():
     mixture = GaussianMixture([[0.0, 0.0]], 1.0)
-    with pytest.raises(TypeError, match="means must be numbers, got 'words'"):
+    with refuses("means", TypeError):
         GaussianMixture("words", 1.0)
-    with pytest.raises(
-        ValueError, match=r"points must have the shape \(n, 2\), got the shape \(2"
-    ):
+    with refuses("points"):
         mixture.density([0.0, 1.0])
     for bandwidth in (0.0, -1.0, [1.0, 2.0, 3.0], 1e-200):
-        with pytest.raises(ValueError, match="bandwidth must be a positive number"):
+        with refuses("bandwidth"):
             mixture.kernel_mean([[0.0, 0.0]], bandwidth)
-    with pytest.raises(ValueError, match="order must be a positive integer, got 0"):
+    with refuses("order"):
         mixture.moment(0)
-    with pytest.raises(ValueError, match="n_samples must be a positive integer, got 0"):
+    with refuses("n_samples"):
         mixture.sample(0)

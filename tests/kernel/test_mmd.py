@@ -6,6 +6,7 @@ import pytest
 from herder import kernel_mean, mmd
 from herder.kernel import Energy, Gaussian, Stein
 from tests.kernel.plain import KINDS, distances, gram, median, sample
+from tests.naming import refuses
 
 
 def plain_mmd(name, X, Y, x, y, bandwidth):
@@ -115,17 +116,17 @@ def test_own_kernels():
 
 def test_wrong_arguments_are_told():
     X = sample(10, 2)
-    with pytest.raises(ValueError, match="Y must have as many columns as X, 2, got 3"):
+    with refuses("Y"):
         mmd(X, sample(10, 3))
-    with pytest.raises(ValueError, match="Y must be given unless kernel is 'stein', got None"):
+    with refuses("Y"):
         mmd(X)
-    with pytest.raises(ValueError, match="x_weight must hold finite non-negative numbers"):
+    with refuses("x_weight"):
         mmd(X, X, x_weight=-np.ones(10))
-    with pytest.raises(ValueError, match="precision must be one of 'double', 'single', got 'half"):
+    with refuses("precision"):
         kernel_mean(X, precision="half")
-    with pytest.raises(ValueError, match="kernel must not be 'stein', whose mean"):
+    with refuses("kernel"):
         kernel_mean(X, kernel="stein")
-    with pytest.raises(ValueError, match="at must have as many columns as X, 2, got 1"):
+    with refuses("at"):
         kernel_mean(X, [[0.0]])
-    with pytest.raises(ValueError, match="n_jobs must be a positive integer, got -1"):
+    with refuses("n_jobs"):
         mmd(X, X, n_jobs=-1)

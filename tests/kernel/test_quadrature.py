@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from herder.kernel.quadrature import optimal_weights, simplex_weights
 from tests.kernel.rows import gaussian
+from tests.naming import refuses
 
 # Unit roundoff times what 8 m max(K) comes to on the problems below: the ridge that the weights
 # pay at most, as MMD^2.
@@ -167,25 +168,25 @@ def test_laws_of_weights(seed, m, spread, repeat):
 
 
 @pytest.mark.parametrize(
-    ("gram", "target", "text"),
+    ("gram", "target", "name"),
     [
-        (np.ones((2, 3)), [1, 1], r"gram must be a square matrix, got an array of shape \(2, 3\)"),
-        (np.zeros((0, 0)), [], r"gram must be a square matrix, got an array of shape \(0, 0\)"),
-        (np.eye(2), [1, 1, 1], r"target must have shape \(2,\), got \(3,\)"),
-        (np.diag([1, np.nan]), [1, 1], "gram must be finite, got NaN or infinity"),
-        (np.eye(2), [1, np.inf], "target must be finite, got NaN or infinity"),
-        ([[1, 0.5], [0.1, 1]], [1, 1], r"gram must be symmetric, got entries that differ by 0\.4"),
-        (np.diag([1.0, -1]), [1, 1], "kernel must be positive semi-definite, got .* of -1"),
+        (np.ones((2, 3)), [1, 1], "gram"),
+        (np.zeros((0, 0)), [], "gram"),
+        (np.eye(2), [1, 1, 1], "target"),
+        (np.diag([1, np.nan]), [1, 1], "gram"),
+        (np.eye(2), [1, np.inf], "target"),
+        ([[1, 0.5], [0.1, 1]], [1, 1], "gram"),
+        (np.diag([1.0, -1]), [1, 1], "kernel"),
     ],
 )
 @pytest.mark.parametrize("weigh", [simplex_weights, optimal_weights])
-def test_refused_weights(weigh, gram, target, text):
-    with pytest.raises(ValueError, match=text):
+def test_refused_weights(weigh, gram, target, name):
+    with refuses(name):
         weigh(gram, target)
 
 
 def test_refused_ridge():
-    with pytest.raises(ValueError, match=r"ridge must be a number of at least 0, got -1\.0"):
+    with refuses("ridge"):
         simplex_weights(np.eye(2), [1, 1], ridge=-1.0)
 
 

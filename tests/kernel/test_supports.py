@@ -8,6 +8,7 @@ from herder.kernel import supports
 from herder.kernel.span import Span, lower_factor
 from herder.kernel.supports import Search, choose_support
 from tests.kernel.rows import Rows
+from tests.naming import refuses
 
 
 def plain_weigh(rows, target):
@@ -206,7 +207,7 @@ def test_factor():
     assert 0 < ridge < 1e-11
     assert_allclose(factor @ factor.T, gram, atol=1e-11)
     assert lower_factor(gram, 1e-3, 1.0)[1] == 1e-3
-    with pytest.raises(ValueError, match=r"positive semi-definite, got .* eigenvalue of -0\.5"):
+    with refuses("kernel"):
         lower_factor(np.diag([1, -0.5]), 0.0, 1.0)
-    with pytest.raises(ValueError, match="kernel must give finite values, got NaN or infinity"):
+    with refuses("kernel"):
         lower_factor(np.diag([1, np.nan]), 0.0, 1.0)

@@ -14,6 +14,7 @@ from herder.io import load, save
 from herder.learn import BoltzmannMachine, ConstantColumnWarning
 from herder.samplers.annealing import AnnealingWarning
 from tests.learn.plain import all_states, draw, objective, probabilities, random_machine
+from tests.naming import refuses
 
 
 def signs(rows):
@@ -294,7 +295,7 @@ def test_samples_follow_the_machine(method, states):
 def test_many_columns_are_sampled_and_scored_by_chains():
     rows = np.random.default_rng(0).integers(0, 2, (400, 24))
     machine = BoltzmannMachine(alpha=1.0).fit(rows)
-    with pytest.raises(ValueError, match="for 24 columns, got 'exact'"):
+    with refuses("method"):
         machine.sample(5, method="exact")
     samples = machine.sample(4000)
     # nearly independent columns, by the penalty: means are those of the rows
@@ -348,7 +349,7 @@ def test_unknown_entries_are_filled():
     np.testing.assert_array_equal(drawn[:, known], np.tile(rows[0, known], (4000, 1)))
     share, expected = (drawn > 0).mean(axis=0), chances[0]
     assert (np.abs(share - expected) <= 5 * np.sqrt(expected * (1 - expected) / 4000)).all()
-    with pytest.raises(ValueError, match="X must hold -1 or 1 only, got 0"):
+    with refuses("X"):
         machine.conditional([[0, np.nan, 1, 1, 1]])
 
 
@@ -358,7 +359,7 @@ def test_a_machine_is_checked_against_rows():
     assert machine.check(signs(rows)).trust
     others = draw(*random_machine(5, 1), 4000, 9)
     assert not machine.check(signs(others)).trust
-    with pytest.raises(ValueError, match="X must hold -1 or 1 only, got 0"):
+    with refuses("X"):
         machine.check(rows)
 
 
@@ -392,30 +393,30 @@ def test_the_end_of_the_weights_tried_is_told(penalty):
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error", "name"),
     [
-        ({"method": "mle"}, ValueError, "method must be one of 'pl', .* got 'mle'"),
-        ({"penalty": "l3"}, ValueError, "penalty must be one of 'l2', 'l1', None, got 'l3'"),
-        ({"penalty": "l1", "method": "ml"}, ValueError, "penalty must be 'l2' or None for method"),
-        ({"alpha": -1.0}, ValueError, "alpha must be a positive number, got -1.0"),
-        ({"alpha": "best"}, ValueError, "alpha must be a number or 'cv', got 'best'"),
-        ({"alpha": "auto"}, ValueError, "alpha must be a number or 'cv', got 'auto'"),
-        ({"alpha": "cv", "method": "cd"}, ValueError, "alpha must be a number for method='cd'"),
-        ({"alpha": None}, TypeError, "alpha must be a positive number, got None"),
-        ({"alpha": "cv", "cv": 1}, ValueError, "cv must be from 2 to the number of rows, 500"),
-        ({"alpha": "cv", "cv": 501}, ValueError, "cv must be from 2 to the number of rows, 500"),
-        ({"alpha": "cv", "cv": "five"}, TypeError, "cv must be a positive integer, got 'five'"),
-        ({"alpha": "cv", "alphas": []}, ValueError, "alphas must hold a number, got none"),
-        ({"alpha": "cv", "alphas": [0.1, 0]}, ValueError, "alphas must be a positive number"),
-        ({"states": (1, 2)}, ValueError, r"states must be 'auto', .* got \(1, 2\)"),
-        ({"max_iter": 0}, ValueError, "max_iter must be a positive integer, got 0"),
-        ({"tol": 0}, ValueError, "tol must be a positive number, got 0"),
-        ({"n_steps": 0}, ValueError, "n_steps must be a positive integer, got 0"),
-        ({"learning_rate": -1}, ValueError, "learning_rate must be a positive number, got -1"),
+        ({"method": "mle"}, ValueError, "method"),
+        ({"penalty": "l3"}, ValueError, "penalty"),
+        ({"penalty": "l1", "method": "ml"}, ValueError, "penalty"),
+        ({"alpha": -1.0}, ValueError, "alpha"),
+        ({"alpha": "best"}, ValueError, "alpha"),
+        ({"alpha": "auto"}, ValueError, "alpha"),
+        ({"alpha": "cv", "method": "cd"}, ValueError, "alpha"),
+        ({"alpha": None}, TypeError, "alpha"),
+        ({"alpha": "cv", "cv": 1}, ValueError, "cv"),
+        ({"alpha": "cv", "cv": 501}, ValueError, "cv"),
+        ({"alpha": "cv", "cv": "five"}, TypeError, "cv"),
+        ({"alpha": "cv", "alphas": []}, ValueError, "alphas"),
+        ({"alpha": "cv", "alphas": [0.1, 0]}, ValueError, "alphas"),
+        ({"states": (1, 2)}, ValueError, "states"),
+        ({"max_iter": 0}, ValueError, "max_iter"),
+        ({"tol": 0}, ValueError, "tol"),
+        ({"n_steps": 0}, ValueError, "n_steps"),
+        ({"learning_rate": -1}, ValueError, "learning_rate"),
     ],
 )
-def test_wrong_parameters_are_named(options, error, message):
-    with pytest.raises(error, match=message):
+def test_wrong_parameters_are_named(options, error, name):
+    with refuses(name, error):
         BoltzmannMachine(**options).fit(ROWS)
 
 
@@ -426,7 +427,7 @@ def test_a_machine_is_asked_only_after_its_fit():
     with pytest.raises(NotFittedError):
         BoltzmannMachine().sample(3)
     machine = BoltzmannMachine().fit(ROWS)
-    with pytest.raises(ValueError, match=r"method must be one of 'auto', .* got 'slice'"):
+    with refuses("method"):
         machine.sample(3, method="slice")
     with pytest.raises(ValueError, match="expecting 5 features"):
         machine.score(ROWS[:, :4])
@@ -456,31 +457,31 @@ def test_a_fit_that_fails_changes_nothing():
     rows = np.random.default_rng(0).integers(0, 2, (100, 5))
     machine = BoltzmannMachine().fit(rows)
     score = machine.score(rows)
-    with pytest.raises(ValueError, match="alpha must be"):
+    with refuses("alpha"):
         machine.set_params(alpha=-1).fit(rows[:, :3])
     machine.set_params(alpha=1e-3)
-    with pytest.raises(ValueError, match="X must hold 0 or 1"):
+    with refuses("X"):
         machine.fit(rows[:, :3] * 3)
     assert machine.n_features_in_ == 5
     assert machine.score(rows) == score
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "name"),
     [
-        ({"penalty": None, "alpha": "cv"}, "alpha must be a number where penalty is None"),
-        ({"alpha": False}, "alpha must be a number or 'cv', got False"),
-        ({"alpha": np.ones(3)}, "alpha must be a number or 'cv'"),
-        ({"binarize": np.nan}, "binarize must be finite"),
-        ({"binarize": "a"}, "binarize must be"),
-        ({"binarize": [0, 1, 2]}, "binarize must be a number"),
-        ({"states": 3}, "states must be 'auto'"),
-        ({"alpha": "cv", "alphas": 3}, "alphas must be a list of numbers"),
-        ({"random_state": "a"}, "random_state must be an int"),
-        ({"random_state": -1}, "random_state must be 0 or more"),
+        ({"penalty": None, "alpha": "cv"}, "alpha"),
+        ({"alpha": False}, "alpha"),
+        ({"alpha": np.ones(3)}, "alpha"),
+        ({"binarize": np.nan}, "binarize"),
+        ({"binarize": "a"}, "binarize"),
+        ({"binarize": [0, 1, 2]}, "binarize"),
+        ({"states": 3}, "states"),
+        ({"alpha": "cv", "alphas": 3}, "alphas"),
+        ({"random_state": "a"}, "random_state"),
+        ({"random_state": -1}, "random_state"),
     ],
 )
-def test_parameters_are_named(wrong, message):
+def test_parameters_are_named(wrong, name):
     rows = np.random.default_rng(0).integers(0, 2, (20, 3))
-    with pytest.raises((TypeError, ValueError), match=message):
+    with refuses(name, (TypeError, ValueError)):
         BoltzmannMachine(**wrong).fit(rows)

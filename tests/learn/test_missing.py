@@ -8,6 +8,7 @@ from scipy import sparse
 from herder.learn.missing import UnmixedWarning, conditional_probabilities, impute
 from herder.models.pairwise import PairwiseModel
 from tests.learn.brute import random_field
+from tests.naming import refuses
 
 NAN = np.nan
 
@@ -198,24 +199,24 @@ def test_nothing_unknown_and_no_rows():
 
 
 @pytest.mark.parametrize(
-    ("X", "options", "error", "text"),
+    ("X", "options", "error", "name"),
     [
-        ([[0, 2, NAN]], {}, ValueError, "X must be 0, 1 or NaN, got 2"),
-        ([[0, np.inf, NAN]], {}, ValueError, "X must be 0, 1 or NaN, got inf"),
-        ([[0, 1]], {}, ValueError, r"X must have 3 sites in each row, got shape \(1, 2\)"),
-        ([0, 1, NAN], {}, ValueError, "X must have 3 sites"),
-        ([["a", "b", "c"]], {}, TypeError, "X must be numbers"),
-        ([[0, 1, NAN]], {"max_exact": 21}, ValueError, "max_exact must be at most 20"),
-        ([[0, 1, NAN]], {"max_exact": -1}, ValueError, "max_exact must be a non-negative"),
-        ([[0, 1, NAN]], {"n_sweeps": 0}, ValueError, "n_sweeps must be a positive"),
+        ([[0, 2, NAN]], {}, ValueError, "X"),
+        ([[0, np.inf, NAN]], {}, ValueError, "X"),
+        ([[0, 1]], {}, ValueError, "X"),
+        ([0, 1, NAN], {}, ValueError, "X"),
+        ([["a", "b", "c"]], {}, TypeError, "X"),
+        ([[0, 1, NAN]], {"max_exact": 21}, ValueError, "max_exact"),
+        ([[0, 1, NAN]], {"max_exact": -1}, ValueError, "max_exact"),
+        ([[0, 1, NAN]], {"n_sweeps": 0}, ValueError, "n_sweeps"),
     ],
 )
-def test_bad_input_is_named(X, options, error, text):
+def test_bad_input_is_named(X, options, error, name):
     for function in (conditional_probabilities, impute):
-        with pytest.raises(error, match=text):
+        with refuses(name, error):
             function(field(3, 10, (0, 1)), X, **options)
 
 
 def test_a_model_is_wanted():
-    with pytest.raises(TypeError, match="model must be a PairwiseModel"):
+    with refuses("model", TypeError):
         impute(None, [[NAN]])  # pyright: ignore[reportArgumentType]

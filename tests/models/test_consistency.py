@@ -8,6 +8,7 @@ import pytest
 
 from herder.models import Moments
 from herder.models.consistency import find_contradictions
+from tests.naming import refuses
 
 SEED = 11
 
@@ -50,9 +51,9 @@ def test_the_bounds_themselves_are_allowed():
 
 
 def test_a_single_beyond_its_total():
-    with pytest.raises(ValueError, match="between 0 and the total 100, got 120 for x0, x0"):
+    with refuses("counts", match="got 120 for x0, x0"):
         published([[120]])
-    with pytest.raises(ValueError, match="got -5 for x0, x1"):
+    with refuses("counts", match="got -5 for x0, x1"):
         published([[40, -5], [-5, 50]])
     given = published([[90]])
     worst = find_contradictions(replace(given, counts=np.array([-20.0, 120.0])))[0]
@@ -166,9 +167,9 @@ def test_worst_first_and_rounding_forgiven():
 
 def test_require_consistent_names_the_worst_and_counts_the_rest():
     wrong = [[40, 50, 10], [50, 60, 30], [10, 30, 50]]
-    with pytest.raises(ValueError, match=r"moments must not contradict.*P\(x0=1, x1=1\).*more\)"):
+    with refuses("moments", match=r"not contradict.*P\(x0=1, x1=1\).*more\)"):
         Moments.from_counts(wrong, total=100)
-    with pytest.raises(ValueError, match="contradictions must be one of 'error', 'allow'"):
+    with refuses("contradictions"):
         Moments.from_counts(wrong, total=100, contradictions="ignore")
 
 

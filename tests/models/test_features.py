@@ -6,6 +6,7 @@ import pytest
 from herder.core.units import FIXED_POINT
 from herder.models import CliqueFeatures, Moments
 from herder.models.variables import encode
+from tests.naming import refuses
 
 RNG_SEED = 20
 
@@ -72,9 +73,9 @@ def test_only_products_start_from_zero():
 
 def test_encodings_that_do_not_fit_are_refused():
     moments = Moments.from_data(table((2, 3)))
-    with pytest.raises(ValueError, match=r"encoding must be .*got '\+-1'.*'x1'"):
+    with refuses("encoding", match=r"encoding must be .*got '\+-1'.*'x1'"):
         CliqueFeatures.of(moments, "+-1")
-    with pytest.raises(ValueError, match="encoding must be one of"):
+    with refuses("encoding"):
         CliqueFeatures.of(moments, "onehot")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from herder.models.layout import CliqueLayout, all_cliques, as_cliques, n_cliques
+from tests.naming import refuses
 
 
 def test_cells_are_those_of_c_ordered_tables():
@@ -47,10 +48,10 @@ def test_cliques_by_name_or_position_are_sorted_and_unique():
     ],
 )
 def test_bad_cliques_are_refused(cliques, error):
-    with pytest.raises(error, match="cliques must"):
+    with refuses("cliques", error):
         as_cliques(cliques, ["a", "b"])
 
 
 def test_too_many_cells_name_the_largest_clique():
-    with pytest.raises(ValueError, match=r"cliques must have at most .* \(1, 2\) with 900000000"):
+    with refuses("cliques", match=r"cliques must have at most .* \(1, 2\) with 900000000"):
         CliqueLayout.of([2, 30_000, 30_000], [(0,), (1, 2)])

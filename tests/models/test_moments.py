@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from herder.models import Moments
 from herder.models.counting import count_cells
 from herder.models.variables import encode
+from tests.naming import refuses
 
 SEED = 4
 
@@ -100,7 +101,7 @@ def test_a_large_listed_clique_does_not_list_all_cliques_of_its_size():
     moments = Moments.from_data(X, cliques=[range(12)])
     assert not moments.is_complete
     assert moments.counts.sum() == 20
-    with pytest.raises(ValueError, match="order must be smaller for 40 columns, got 20"):
+    with refuses("order"):
         Moments.from_data(X, 20)
 
 
@@ -131,7 +132,7 @@ def test_bad_weights_are_refused(weight, error, words):
 
 @pytest.mark.parametrize(("order", "error"), [(0, ValueError), (1.5, TypeError)])
 def test_bad_orders_are_refused(order, error):
-    with pytest.raises(error, match="order must be a positive integer"):
+    with refuses("order", error):
         Moments.from_data([[0, 1]], order)
 
 
@@ -151,7 +152,7 @@ def test_chunks_may_bring_missing_values_late():
     assert moments.counts.tolist() == [2, 4, 1]
     none = Moments.from_chunks([parts[0], parts[2]], bins=2, missing="category")
     assert none.variables[0].values == (0.5, 2.5)
-    with pytest.raises(ValueError, match="X must not contain NaN"):
+    with refuses("X"):
         Moments.from_chunks(parts, bins=2)
 
 
@@ -163,11 +164,11 @@ def test_chunks_use_the_listed_cliques_each_time():
 
 
 def test_bad_chunks_are_refused():
-    with pytest.raises(ValueError, match="chunks must hold at least one part"):
+    with refuses("chunks"):
         Moments.from_chunks([])
-    with pytest.raises(ValueError, match="parts must have the columns"):
+    with refuses("parts"):
         Moments.from_chunks([{"a": [1]}, {"b": [1]}])
-    with pytest.raises(ValueError, match="parts must have the same cliques"):
+    with refuses("parts"):
         Moments.from_data([[0, 1]], 1).merge(Moments.from_data([[0, 1]], 2))
 
 

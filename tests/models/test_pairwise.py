@@ -11,6 +11,7 @@ from scipy import sparse
 from herder.models.pairwise import PairwiseModel
 from tests.models.drawn import pairwise_models
 from tests.naive import dense, site_chances
+from tests.naming import refuses
 from tests.samplers.plain import all_states, log_weight
 
 PAIR = [[0.0, 1.0], [1.0, 0.0]]
@@ -145,10 +146,10 @@ def test_what_is_no_model_is_refused_by_name(arguments, error, text):
 
 
 def test_offset_and_names_are_checked():
-    with pytest.raises(ValueError, match="offset must be finite, got nan"):
+    with refuses("offset"):
         PairwiseModel(PAIR, offset=np.nan)
     for names in (["a"], ["a", "a"]):
-        with pytest.raises(ValueError, match="names must be 2 different texts"):
+        with refuses("names"):
             PairwiseModel(PAIR, names=names)
     assert PairwiseModel(PAIR, names=["a", "b"]).names == ("a", "b")
 
@@ -177,20 +178,20 @@ def test_rounding_is_no_asymmetry_and_explicit_zeros_are_no_edges():
 
 
 @pytest.mark.parametrize(
-    ("x", "error", "text"),
+    ("x", "error"),
     [
-        ([0, 1], ValueError, "x must be -1 or 1, got 0"),
-        ([[1, np.nan]], ValueError, "x must be -1 or 1, got nan"),
-        ([1, 1, 1], ValueError, r"x must have 2 sites in each row, got shape \(3,\)"),
-        (np.ones((2, 2, 2)), ValueError, "x must have 2 sites"),
-        (["up", "down"], TypeError, "x must be numbers"),
+        ([0, 1], ValueError),
+        ([[1, np.nan]], ValueError),
+        ([1, 1, 1], ValueError),
+        (np.ones((2, 2, 2)), ValueError),
+        (["up", "down"], TypeError),
     ],
 )
-def test_what_is_no_state_is_refused(x, error, text):
+def test_what_is_no_state_is_refused(x, error):
     model = PairwiseModel(PAIR, states=(-1, 1))
-    with pytest.raises(error, match=text):
+    with refuses("x", error):
         model.energy(x)
-    with pytest.raises(error, match=text):
+    with refuses("x", error):
         model.conditional(x)
 
 
@@ -267,14 +268,14 @@ def test_grids_by_length_and_with_a_field_of_their_shape():
 
 @pytest.mark.parametrize("shape", [(), 0, (2, 0), (2.5, 2), "23", (True, 2)])
 def test_grids_need_a_shape(shape):
-    with pytest.raises(ValueError, match="shape must be positive integers"):
+    with refuses("shape"):
         PairwiseModel.grid(shape)
 
 
 def test_grids_and_temperatures_are_checked():
-    with pytest.raises(ValueError, match="temperature must be a positive number, got 0"):
+    with refuses("temperature"):
         PairwiseModel.grid(3, temperature=0)
-    with pytest.raises(ValueError, match="temperature must be a positive number, got -1"):
+    with refuses("temperature"):
         PairwiseModel.grid(3).at_temperature(-1)
 
 
@@ -306,18 +307,18 @@ def test_random_models_have_the_spread_that_was_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("graph", "text"),
+    ("graph", "name"),
     [
-        ("grid", "n_sites must be a square number for a grid, got 5"),
-        ("star", "graph must be 'complete', 'grid', 'loop', 'empty'"),
-        ([(0, 5)], "edges must name sites from 0 to 4, got 5"),
-        ([(1, 1)], r"edges must join two sites, got \(1, 1\)"),
-        ([(0, 1), (1, 0)], "edges must be given once each"),
-        ([(0, 1, 2)], r"edges must be pairs of site numbers, got shape \(1, 3\)"),
+        ("grid", "n_sites"),
+        ("star", "graph"),
+        ([(0, 5)], "edges"),
+        ([(1, 1)], "edges"),
+        ([(0, 1), (1, 0)], "edges"),
+        ([(0, 1, 2)], "edges"),
     ],
 )
-def test_graphs_are_checked(graph, text):
-    with pytest.raises(ValueError, match=text):
+def test_graphs_are_checked(graph, name):
+    with refuses(name):
         PairwiseModel.random(5, graph=graph, random_state=0)
 
 

@@ -12,6 +12,7 @@ from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from tests.models.drawn import potts_models
 from tests.naive import dense
+from tests.naming import refuses
 from tests.samplers.plain import all_states, log_weight
 
 PAIR = [[0.0, 1.0], [1.0, 0.0]]
@@ -91,35 +92,35 @@ def test_two_states_make_an_ising_model():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "text"),
+    ("arguments", "error", "name"),
     [
-        (([[0, 1], [2, 0]], np.zeros((2, 3))), ValueError, "couplings must be symmetric"),
-        (([[1, 0], [0, 0]], np.zeros((2, 3))), ValueError, "couplings must have a zero diagonal"),
-        ((PAIR, np.zeros(2)), ValueError, "fields must have a row for each of 2 sites"),
-        ((PAIR, np.zeros((3, 3))), ValueError, "fields must have a row for each of 2 sites"),
-        ((PAIR, np.zeros((2, 1))), ValueError, r"fields must have .* 2 to 127 columns, got"),
-        ((PAIR, np.zeros((2, 128))), ValueError, r"fields must have .* 2 to 127 columns, got"),
-        ((PAIR, [[0, np.nan], [0, 0]]), ValueError, "fields must be finite, got nan"),
-        ((PAIR, [["a", "b"], ["c", "d"]]), TypeError, "fields must be numbers"),
+        (([[0, 1], [2, 0]], np.zeros((2, 3))), ValueError, "couplings"),
+        (([[1, 0], [0, 0]], np.zeros((2, 3))), ValueError, "couplings"),
+        ((PAIR, np.zeros(2)), ValueError, "fields"),
+        ((PAIR, np.zeros((3, 3))), ValueError, "fields"),
+        ((PAIR, np.zeros((2, 1))), ValueError, "fields"),
+        ((PAIR, np.zeros((2, 128))), ValueError, "fields"),
+        ((PAIR, [[0, np.nan], [0, 0]]), ValueError, "fields"),
+        ((PAIR, [["a", "b"], ["c", "d"]]), TypeError, "fields"),
     ],
 )
-def test_what_is_no_model_is_refused_by_name(arguments, error, text):
-    with pytest.raises(error, match=text):
+def test_what_is_no_model_is_refused_by_name(arguments, error, name):
+    with refuses(name, error):
         PottsModel(*arguments)
 
 
 @pytest.mark.parametrize(
-    ("x", "error", "text"),
+    ("x", "error"),
     [
-        ([0, 3], ValueError, "x must be states from 0 to 2, got 3"),
-        ([0, -1], ValueError, "x must be states from 0 to 2, got -1"),
-        ([0, 0.5], ValueError, "x must be states from 0 to 2, got 0.5"),
-        ([0, 1, 2], ValueError, "x must have 2 sites in each row"),
-        (["a", "b"], TypeError, "x must be numbers"),
+        ([0, 3], ValueError),
+        ([0, -1], ValueError),
+        ([0, 0.5], ValueError),
+        ([0, 1, 2], ValueError),
+        (["a", "b"], TypeError),
     ],
 )
-def test_what_is_no_state_is_refused(x, error, text):
-    with pytest.raises(error, match=text):
+def test_what_is_no_state_is_refused(x, error):
+    with refuses("x", error):
         PottsModel(PAIR, np.zeros((2, 3))).energy(x)
 
 

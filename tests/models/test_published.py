@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from herder.models import Moments, Variable
+from tests.naming import refuses
 
 SUFFIXES = [".csv", ".npz", ".parquet"]
 
@@ -194,7 +195,7 @@ def test_errors_in_a_file_give_the_line(tmp_path):
 
 def test_contradictions_in_a_file_are_errors_unless_allowed(tmp_path):
     text = "variable_a,variable_b,count,total\na,a,5,10\nb,b,4,10\na,b,6,10\n"
-    with pytest.raises(ValueError, match=r"P\(a=1, b=1\) = 0.6 must lie between"):
+    with refuses("moments"):
         typed(text, tmp_path)
     assert typed(text, tmp_path, contradictions="allow").contradictions()
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from herder.models.variables import Variable, code_dtype, decode, encode, unite
+from tests.naming import refuses
 
 
 def round_trip(X, **options):
@@ -139,7 +140,7 @@ def test_known_alphabets_are_used_and_none_finds_its_own():
     np.testing.assert_array_equal(codes.rows, [[1, 0], [0, 1]])
     with pytest.raises(ValueError, match="column 'a' must hold only 'y', 'x', 'z', got 'w'"):
         encode({"a": ["x", "w"]}, variables=[known])
-    with pytest.raises(ValueError, match="X must have 1 columns, got 2"):
+    with refuses("X"):
         encode({"a": ["x"], "b": [1]}, variables=[known])
     with pytest.raises(ValueError, match="'a' must not have missing values"):
         encode({"a": ["x", None]}, variables=[known], missing="category")
@@ -236,5 +237,5 @@ def test_unite_gives_the_alphabet_of_all_rows():
     assert unite(zero, pair, {0, 2}) == Variable("a", (0, 2), "int64")
     text = Variable("a", ("u",))
     assert unite(zero, text, {0, "u", None}) == Variable("a", (0, "u", None), "object")
-    with pytest.raises(ValueError, match="parts must bin 'a' alike"):
+    with refuses("parts"):
         unite(Variable("a", (1.0, 2.0), "float64", (1.5,)), pair, {0})

@@ -14,6 +14,7 @@ from herder.online.dual import DualWeights
 from herder.online.mercer import Mercer
 from herder.online.rules import Rule
 from herder.online.span import SpanGaussian
+from tests.naming import refuses
 from tests.online.dual_rows import LEARNERS, make_rows, make_rule, signed, teach
 
 
@@ -175,7 +176,7 @@ def test_rows_that_overflow_are_left_out():
     fine = np.setdiff1d(np.arange(30), [4, 20])
     teach(without, X[fine], labels[fine])
     assert np.allclose(weights.scores(X[fine]), without.scores(X[fine]), atol=1e-12)
-    with pytest.raises(ValueError, match="X must give finite kernel values, got NaN or inf"):
+    with refuses("X"):
         weights.scores(np.full((1, 3), 1e308))
 
 
@@ -215,16 +216,16 @@ def test_functions_as_kernels():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "name"),
     [
-        ({"budget": 0}, "budget must be a positive integer, got 0"),
-        ({"n_blocks": 0}, "n_blocks must be a positive integer, got 0"),
-        ({"n_blocks": 3, "together": False}, "n_blocks must be 1 for two classes, got 3"),
-        ({"gamma": -1.0}, "gamma must be a positive number, 'scale' or None, got -1.0"),
+        ({"budget": 0}, "budget"),
+        ({"n_blocks": 0}, "n_blocks"),
+        ({"n_blocks": 3, "together": False}, "n_blocks"),
+        ({"gamma": -1.0}, "gamma"),
     ],
 )
-def test_bad_parameters_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_parameters_are_refused(options, name):
+    with refuses(name):
         DualWeights("rbf", **options)
 
 
@@ -232,22 +233,22 @@ def test_bad_rows_are_refused():
     X, labels = make_rows(10, 3)
     two, many = DualWeights("rbf"), DualWeights("rbf", n_blocks=3)
     rates, rule = np.ones(10), make_rule("NHERD")
-    with pytest.raises(ValueError, match=r"labels must be \+1 or -1, got"):
+    with refuses("labels"):
         two.learn(X, labels, rates, rule)
     with pytest.raises(ValueError, match=r"labels and rates must have one entry for each of 10"):
         two.learn(X, signed(labels), rates[:5], rule)
-    with pytest.raises(ValueError, match=r"labels must be from 0 to 2, got 0 to 3; grow"):
+    with refuses("labels", match="got 0 to 3; grow"):
         many.learn(X, labels * 3, rates, rule)
-    with pytest.raises(ValueError, match=r"rule must have the form 'full', got 'drop'"):
+    with refuses("rule"):
         two.learn(X, signed(labels), rates, Rule.named("NHERD", "drop"))
-    with pytest.raises(ValueError, match=r"n_blocks must stay 1 in a model of two classes"):
+    with refuses("n_blocks"):
         two.spread(np.arange(two.n_blocks), 2)
-    with pytest.raises(ValueError, match=r"n_blocks must be at least 3, with a place for each"):
+    with refuses("n_blocks"):
         many.spread(np.arange(many.n_blocks), 2)
     teach(two, X, labels)
-    with pytest.raises(ValueError, match=r"X must have 3 columns, as the first rows had, got 2"):
+    with refuses("X"):
         two.scores(X[:, :2])
-    with pytest.raises(ValueError, match=r"kernel must return shape \(1, 1\), got \(1,\)"):
+    with refuses("kernel"):
         teach(DualWeights(lambda A, B: np.ones(len(A))), X, labels, order=np.arange(1))
 
 
@@ -256,7 +257,7 @@ def test_bad_rows_are_refused():
 )
 def test_a_function_that_is_no_mercer_kernel_is_refused(kernel):
     X, labels = make_rows(30, 3)
-    with pytest.raises(ValueError, match="kernel must be a Mercer kernel, got a Gram matrix that"):
+    with refuses("kernel"):
         teach(DualWeights(kernel), X, labels)
 
 

@@ -21,6 +21,7 @@ from herder import (
     VotedPerceptron,
 )
 from tests.estimator_checks import estimator_checks
+from tests.naming import refuses
 
 ALL: list[Any] = [
     NHERD(),
@@ -160,7 +161,7 @@ def test_zero_weights_change_nothing():
     before = model.coef_
     model.partial_fit(X[300:400], y[300:400], sample_weight=np.zeros(100))
     assert np.array_equal(before, model.coef_)
-    with pytest.raises(ValueError, match="sample_weight must have a number above zero"):
+    with refuses("sample_weight"):
         NHERD().fit(X, y, sample_weight=np.zeros(len(X)))
 
 
@@ -184,9 +185,9 @@ def test_balanced_classes_find_the_rare_one():
     )
     found = [model.predict(X)[y == 1].mean() for model in (plain, balanced)]
     assert found[1] > found[0] + 0.2
-    with pytest.raises(ValueError, match="class_weight must be numbers for partial_fit"):
+    with refuses("class_weight"):
         NHERD(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match=r"class_weight must name classes among \[0, 1\], got 7"):
+    with refuses("class_weight"):
         NHERD(class_weight={7: 2.0}).fit(X, y)
 
 
@@ -201,7 +202,7 @@ def test_early_stopping_keeps_the_best_pass():
     # the last four passes were no better, so fewer passes give the same weights
     again = Perceptron(max_iter=model.n_iter_ - 4, **options).fit(X, noisy)
     assert np.array_equal(model.coef_, again.coef_)
-    with pytest.raises(ValueError, match="validation_fraction must leave rows on both sides"):
+    with refuses("validation_fraction"):
         Perceptron(early_stopping=True, validation_fraction=0.0).fit(X, y)
 
 
@@ -235,11 +236,11 @@ def test_new_classes_join_when_asked_for():
     assert model.classes_.tolist() == list("abcdefghij")
     assert model.score(X[1200:], names[1200:]) > 0.85
     strict = NHERD().partial_fit(X[:50], names[:50], classes=list("abcdefghij"))
-    with pytest.raises(ValueError, match=r"y must hold only the classes .* got .*'z'.* too"):
+    with refuses("y"):
         strict.partial_fit(X[:1], ["z"])
-    with pytest.raises(ValueError, match="classes must be those of the first call"):
+    with refuses("classes"):
         strict.partial_fit(X[:1], ["a"], classes=["a", "b"])
-    with pytest.raises(ValueError, match="classes must be given at the first call"):
+    with refuses("classes"):
         NHERD().partial_fit(X[:50], names[:50])
 
 
@@ -305,40 +306,40 @@ def test_classes_join_a_model_with_a_kernel_one_by_one():
 
 def test_a_large_whole_covariance_is_refused():
     X = sparse.random_array((4, 2**20), density=1e-6, format="csr", rng=0)
-    with pytest.raises(ValueError, match=r"covariance must not be 'full' .* GB; use 'project'"):
+    with refuses("covariance", match="not be 'full' .* GB; use 'project'"):
         NHERD(covariance="full").fit(X, [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(
-    ("estimator", "words"),
+    ("estimator", "name"),
     [
-        (NHERD(C=0), "C must be a positive number, got 0"),
-        (NHERD(C=1e101), "C must be at most 1e\\+100"),
-        (NHERD(C=-1.0), "C must be a positive number, got -1.0"),
-        (NHERD(covariance="diagonal"), "covariance must be one of 'project', 'exact', 'drop'"),
-        (AROW(covariance="exact"), "covariance must be one of 'project', 'drop', 'full'"),
-        (NHERD(forget=1.0), "forget must be a number from 0 to below 1"),
-        (NHERD(multi_class="ovr"), "multi_class must be one of 'max-margin', 'one-vs-rest'"),
-        (NHERD(new_classes="yes"), "new_classes must be one of 'error', 'add'"),
-        (NHERD(max_iter=0), "max_iter must be a positive integer"),
-        (NHERD(kernel="rbf"), "covariance must be 'full' for a kernel"),
-        (ConfidenceWeighted(confidence=0.4), "confidence must be a probability above 0.5"),
-        (ConfidenceWeighted(form="hard"), "form must be one of 'stdev', 'variance'"),
-        (PassiveAggressive(form="PA-III"), "form must be one of 'PA', 'PA-I', 'PA-II'"),
-        (VotedPerceptron(budget=0), "budget must be a positive integer"),
+        (NHERD(C=0), "C"),
+        (NHERD(C=1e101), "C"),
+        (NHERD(C=-1.0), "C"),
+        (NHERD(covariance="diagonal"), "covariance"),
+        (AROW(covariance="exact"), "covariance"),
+        (NHERD(forget=1.0), "forget"),
+        (NHERD(multi_class="ovr"), "multi_class"),
+        (NHERD(new_classes="yes"), "new_classes"),
+        (NHERD(max_iter=0), "max_iter"),
+        (NHERD(kernel="rbf"), "covariance"),
+        (ConfidenceWeighted(confidence=0.4), "confidence"),
+        (ConfidenceWeighted(form="hard"), "form"),
+        (PassiveAggressive(form="PA-III"), "form"),
+        (VotedPerceptron(budget=0), "budget"),
     ],
 )
-def test_bad_parameters_are_named(estimator, words):
-    with pytest.raises(ValueError, match=words):
+def test_bad_parameters_are_named(estimator, name):
+    with refuses(name):
         estimator.fit([[0.0], [1.0]], [0, 1])
 
 
 def test_types_of_parameters_are_named():
-    with pytest.raises(TypeError, match="C must be a positive number, got '1'"):
+    with refuses("C", TypeError):
         NHERD(C=cast(float, "1")).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="sample_weight must have one number for each of 2 rows"):
+    with refuses("sample_weight"):
         NHERD().fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):
+    with refuses("sample_weight"):
         NHERD().fit([[0.0], [1.0]], [0, 1], sample_weight=[1.0, -2.0])
 
 
@@ -397,7 +398,7 @@ def test_parameters_that_weights_are_made_for_must_stay():
     model = NHERD().fit(X, y % 2)
     for change in ({"new_classes": "add"}, {"covariance": "full"}, {"fit_intercept": False}):
         changed = pickle.loads(pickle.dumps(model)).set_params(**change)
-        with pytest.raises(ValueError, match=f"{next(iter(change))} must stay"):
+        with refuses(next(iter(change))):
             changed.partial_fit(X, y % 2)
     model.set_params(C=0.1).partial_fit(X, y % 2)
 
@@ -406,11 +407,11 @@ def test_a_failed_call_leaves_the_model_as_it_was():
     X, y = digits()
     model = NHERD(new_classes="add").fit(X, y % 2)
     before = model.decision_function(X)
-    with pytest.raises(ValueError, match="sample_weight"):
+    with refuses("sample_weight"):
         model.fit(X[:, :2], y, sample_weight=[1.0, 2.0])
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full((2, 64), np.nan), [7, 8])
-    with pytest.raises(ValueError, match="max_iter"):
+    with refuses("max_iter"):
         model.set_params(max_iter=0).fit(X, y)
     assert np.array_equal(model.decision_function(X), before)
     assert model.classes_.tolist() == [0, 1]
@@ -423,13 +424,13 @@ def test_a_failed_call_leaves_the_model_as_it_was():
 def test_labels_are_of_one_kind():
     X, y = digits()
     model = NHERD(new_classes="add").partial_fit(X[:50], y[:50])
-    with pytest.raises(ValueError, match="labels of the kind of 0, got 'a'"):
+    with refuses("y"):
         model.partial_fit(X[:2], ["a", "b"])
     with pytest.raises(ValueError, match="label type"):
         model.partial_fit(X[:2], [0.5, 0.25])
-    with pytest.raises(ValueError, match="y must have a label in every row, got None in row 1"):
+    with refuses("y", match="got None in row 1"):
         NHERD().fit(X[:3], np.array(["a", None, "b"], object))
-    with pytest.raises(ValueError, match="y must have labels of one kind, got int and str"):
+    with refuses("y"):
         NHERD().fit(X[:3], np.array(["a", 1, "b"], object))
     model.partial_fit(X[:2], y[:2], classes=[0, 1, 77])
     assert 77 in model.classes_

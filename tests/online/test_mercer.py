@@ -6,6 +6,7 @@ from scipy import sparse
 
 from herder.online.inputs import read_rows, row_arrays
 from herder.online.mercer import KERNELS, Mercer, RowStore
+from tests.naming import refuses
 
 
 def make_rows(n, d, seed=0):
@@ -62,21 +63,21 @@ def test_gamma_by_default_and_by_scale():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error", "name"),
     [
-        ({"kernel": "sigmoid"}, ValueError, "kernel must be one of 'linear', 'rbf', 'poly', 'lap"),
-        ({"gamma": 0.0}, ValueError, "gamma must be a positive number, 'scale' or None, got 0.0"),
-        ({"gamma": "auto"}, ValueError, "gamma must be a positive number, .* got 'auto'"),
-        ({"gamma": True}, ValueError, "gamma must be a positive number, .* got True"),
-        ({"gamma": np.inf}, ValueError, "gamma must be a positive number, .* got inf"),
-        ({"coef0": -1.0}, ValueError, "coef0 must be a number of at least 0, got -1.0"),
-        ({"coef0": np.nan}, ValueError, "coef0 must be a number of at least 0, got nan"),
-        ({"degree": 0}, ValueError, "degree must be a positive integer, got 0"),
-        ({"degree": 2.5}, TypeError, "degree must be a positive integer, got 2.5"),
+        ({"kernel": "sigmoid"}, ValueError, "kernel"),
+        ({"gamma": 0.0}, ValueError, "gamma"),
+        ({"gamma": "auto"}, ValueError, "gamma"),
+        ({"gamma": True}, ValueError, "gamma"),
+        ({"gamma": np.inf}, ValueError, "gamma"),
+        ({"coef0": -1.0}, ValueError, "coef0"),
+        ({"coef0": np.nan}, ValueError, "coef0"),
+        ({"degree": 0}, ValueError, "degree"),
+        ({"degree": 2.5}, TypeError, "degree"),
     ],
 )
-def test_bad_parameters_are_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_parameters_are_refused(options, error, name):
+    with refuses(name, error):
         Mercer(**{"kernel": "rbf", **options})
 
 

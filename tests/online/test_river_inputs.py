@@ -17,6 +17,7 @@ from herder.online.aggressive import PassiveAggressive
 from herder.online.gaussian import NHERD
 from herder.online.river import _classifier, for_river
 from herder.online.voted import VotedPerceptron
+from tests.naming import refuses
 
 
 def tell(model: Any) -> tuple[Any, ...]:
@@ -91,7 +92,7 @@ def test_labels_and_what_is_said_before_they_come() -> None:
     assert model.predict_one({"a": 1.0}) is True
     assert list(model.predict_proba_one({"a": 1.0})) == [False, True]
     model.learn_one({"a": -1.0}, 0)
-    with pytest.raises(ValueError, match="y must be one of False, True, got 'no': name all"):
+    with refuses("y", match="got 'no': name all"):
         model.learn_one({"a": 1.0}, "no")
 
 
@@ -110,16 +111,16 @@ def test_labels_may_be_anything_that_can_be_a_key() -> None:
     for k, label in enumerate([("a", 1), 3, "x", np.int64(3), np.str_("x")]):
         model.learn_one({f"n{k}": 1.0}, label)
     assert list(model.weights) == [("a", 1), 3, "x"]
-    with pytest.raises(ValueError, match="y must be a label, got None"):
+    with refuses("y"):
         model.learn_one({"a": 1.0}, None)
-    with pytest.raises(ValueError, match="y must be a label, got nan"):
+    with refuses("y"):
         model.learn_one({"a": 1.0}, math.nan)
 
 
 def test_classes_are_kept_to_unless_more_may_come() -> None:
     model = for_river(NHERD(), classes=["b", "a", "c"])
     assert model.predict_one({"x": 1.0}) == "b"
-    with pytest.raises(ValueError, match="y must be one of 'b', 'a', 'c', got 'd'"):
+    with refuses("y"):
         model.learn_one({"x": 1.0}, "d")
     two = for_river(NHERD(), classes=[0, 1])
     assert two.predict_proba_one({"x": 1.0}) == {0: 0.5, 1: 0.5}
@@ -171,29 +172,29 @@ def fitted() -> NHERD:
 
 
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: for_river(SGDClassifier()), TypeError, "as NHERD(), got SGDClassifier"),  # pyright: ignore[reportArgumentType]
-    (lambda: for_river(NHERD), TypeError, "online learner of herder, as NHERD(), got NHERD"),  # pyright: ignore[reportArgumentType]
-    (lambda: for_river(VotedPerceptron()), ValueError, "near to Perceptron(average=True)"),
+    (lambda: for_river(SGDClassifier()), TypeError, "estimator"),  # pyright: ignore[reportArgumentType]
+    (lambda: for_river(NHERD), TypeError, "estimator"),  # pyright: ignore[reportArgumentType]
+    (lambda: for_river(VotedPerceptron()), ValueError, "estimator"),
     (
         lambda: for_river(NHERD(covariance="full", kernel="rbf")),
         ValueError,
-        "estimator must be linear",
+        "estimator",
     ),
-    (lambda: for_river(fitted()), ValueError, "estimator must not be fitted"),
-    (lambda: for_river(NHERD(C=-1)), ValueError, "C must be a positive number, got -1"),
-    (lambda: for_river(NHERD(), classes=["a"]), ValueError, "classes must be at least two labels"),
-    (lambda: for_river(NHERD(), classes="aba"), ValueError, "classes must be distinct labels"),
+    (lambda: for_river(fitted()), ValueError, "estimator"),
+    (lambda: for_river(NHERD(C=-1)), ValueError, "C"),
+    (lambda: for_river(NHERD(), classes=["a"]), ValueError, "classes"),
+    (lambda: for_river(NHERD(), classes="aba"), ValueError, "classes"),
     (
         lambda: for_river(NHERD(class_weight="balanced"), classes="ab"),
         ValueError,
-        "class_weight must be numbers",
+        "class_weight",
     ),
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
-def test_what_is_refused(call: Callable[[], object], error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=re.escape(text)):
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused(call: Callable[[], object], error: type[Exception], name: str) -> None:
+    with refuses(name, error):
         call()
 
 

@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 
 from herder import AROW, NHERD, ConfidenceWeighted, PassiveAggressive
 from herder.plots import plot_calibration, plot_progressive, plot_update, plot_weights
+from tests.naming import refuses
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 4))
@@ -76,19 +77,19 @@ def test_other_learners_are_copied_and_told_apart():
 
 
 @pytest.mark.parametrize(
-    ("row", "label", "options", "message"),
+    ("row", "label", "options", "name"),
     [
-        ((1, 2, 3), 1, {}, "row must be two numbers"),
-        ((0, 0), 1, {}, "not both zero"),
-        ((np.inf, 0), 1, {}, "row must be two numbers"),
-        ((1, 2), 0, {}, "label must be -1 or 1, got 0"),
-        ((1, 2), 1, {"C": 0}, "C must be"),
-        ((1, 2), 1, {"learners": {"a": AROW()}}, "fit_intercept=False"),
-        ((1, 2), 1, {"learners": {"a": PassiveAggressive()}}, "must have a covariance"),
+        ((1, 2, 3), 1, {}, "row"),
+        ((0, 0), 1, {}, "row"),
+        ((np.inf, 0), 1, {}, "row"),
+        ((1, 2), 0, {}, "label"),
+        ((1, 2), 1, {"C": 0}, "C"),
+        ((1, 2), 1, {"learners": {"a": AROW()}}, "learners"),
+        ((1, 2), 1, {"learners": {"a": PassiveAggressive()}}, "learners"),
     ],
 )
-def test_update_refuses(row, label, options, message):
-    with pytest.raises(ValueError, match=message):
+def test_update_refuses(row, label, options, name):
+    with refuses(name):
         plot_update(row, label, **options)
 
 
@@ -112,16 +113,16 @@ def test_progressive_error_of_all_rows_and_of_the_last():
 
 
 @pytest.mark.parametrize(
-    ("histories", "message"),
+    "histories",
     [
-        ({}, "at least one"),
-        ({"a": []}, "pairs of rows and error"),
-        ({"a": [(1, 2, 3)]}, "pairs of rows and error"),
-        ({"a": [(5, 0.1), (5, 0.1)]}, "growing numbers of rows"),
+        {},
+        {"a": []},
+        {"a": [(1, 2, 3)]},
+        {"a": [(5, 0.1), (5, 0.1)]},
     ],
 )
-def test_progressive_refuses(histories, message):
-    with pytest.raises(ValueError, match=message):
+def test_progressive_refuses(histories):
+    with refuses("histories"):
         plot_progressive(histories)
 
 
@@ -140,15 +141,15 @@ def test_calibration_is_the_share_in_each_group():
 
 
 def test_calibration_refuses():
-    with pytest.raises(ValueError, match="at least one"):
+    with refuses("probabilities"):
         plot_calibration({}, [True])
-    with pytest.raises(ValueError, match="must be 2 numbers from 0 to 1"):
+    with refuses("probabilities"):
         plot_calibration({"a": [0.5]}, [True, False], n_bins=1)
-    with pytest.raises(ValueError, match="must be 1 numbers from 0 to 1"):
+    with refuses("probabilities"):
         plot_calibration({"a": [1.5]}, [True], n_bins=1)
-    with pytest.raises(ValueError, match="n_bins must be"):
+    with refuses("n_bins"):
         plot_calibration({"a": [0.5]}, [True], n_bins=0)
-    with pytest.raises(ValueError, match="n_bins must be at most 1, got 10"):
+    with refuses("n_bins"):
         plot_calibration({"a": [0.5]}, [True])
 
 
@@ -176,7 +177,7 @@ def test_weights_of_one_of_several_classes(multi_class):
     covariance = model.covariance_
     own = covariance[2] if multi_class == "one-vs-rest" else covariance[8:12, 8:12]
     assert np.allclose(spans, 2 * np.sqrt(own.diagonal()[order]))
-    with pytest.raises(ValueError, match=r"label must be one of \[0, 1, 2\], got None"):
+    with refuses("label"):
         plot_weights(model)
 
 
@@ -184,7 +185,7 @@ def test_weights_without_a_covariance_have_no_deviations():
     ax: Any = plot_weights(PassiveAggressive().fit(X, Y)).axes[0]
     assert not ax.collections
     assert len(ax.patches) == 4
-    with pytest.raises(ValueError, match="label must be 1 or None, got 0"):
+    with refuses("label"):
         plot_weights(PassiveAggressive().fit(X, Y), label=0)
-    with pytest.raises(ValueError, match="names must be 4, got 1"):
+    with refuses("names"):
         plot_weights(PassiveAggressive().fit(X, Y), names=["a"])

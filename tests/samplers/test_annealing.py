@@ -8,6 +8,7 @@ from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import annealing
 from herder.samplers.annealing import AnnealingWarning, log_partition
+from tests.naming import refuses
 
 
 def brute_log_partition(model):
@@ -142,7 +143,7 @@ def test_large_models_are_annealed():
     expected = np.log(2 * np.cosh(biases)).sum() + np.mean(scores) + np.var(scores) / 2
     # two cumulants of a variance near 1 leave a third of some tenths
     assert abs(found.value - expected) < 0.5
-    with pytest.raises(ValueError, match="to enumerate them"):
+    with refuses("model"):
         log_partition(model, method="exact")
 
 
@@ -191,21 +192,21 @@ def test_progress_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "text"),
+    ("options", "error", "name"),
     [
-        ({"method": "magic"}, ValueError, "method must be one of"),
-        ({"spacing": "cubic"}, ValueError, "spacing must be one of"),
-        ({"n_chains": 1}, ValueError, "n_chains must be at least 2"),
-        ({"n_chains": 2.5}, TypeError, "n_chains must be a positive integer"),
-        ({"n_temperatures": 0}, ValueError, "n_temperatures must be a positive integer"),
-        ({"method": "ais", "random_state": "x"}, TypeError, "random_state must be"),
+        ({"method": "magic"}, ValueError, "method"),
+        ({"spacing": "cubic"}, ValueError, "spacing"),
+        ({"n_chains": 1}, ValueError, "n_chains"),
+        ({"n_chains": 2.5}, TypeError, "n_chains"),
+        ({"n_temperatures": 0}, ValueError, "n_temperatures"),
+        ({"method": "ais", "random_state": "x"}, TypeError, "random_state"),
     ],
 )
-def test_bad_options_are_named(options, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_options_are_named(options, error, name):
+    with refuses(name, error):
         log_partition(FIELDS["grid"], **options)
 
 
 def test_a_model_is_wanted():
-    with pytest.raises(TypeError, match="model must be a PairwiseModel or a PottsModel, got list"):
+    with refuses("model", TypeError):
         log_partition([[0, 1], [1, 0]])  # pyright: ignore[reportArgumentType]

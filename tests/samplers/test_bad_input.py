@@ -7,6 +7,7 @@ import pytest
 
 from herder import PairwiseModel, PottsModel, gibbs, herded_gibbs, swendsen_wang
 from herder.samplers import SamplingPosition, stream
+from tests.naming import refuses
 
 GRID = PairwiseModel.grid((3, 3), 0.3)
 POTTS = PottsModel.grid((3, 3), 3, 0.3)
@@ -48,21 +49,21 @@ COMMON: list[tuple[str, list[Any]]] = [
     ("name", "value"), [(name, value) for name, values in COMMON for value in values]
 )
 def test_options_of_every_sampler(sampler, name, value):
-    with pytest.raises((TypeError, ValueError), match=f"{name} must "):
+    with refuses(name, (TypeError, ValueError)):
         sampler(GRID, 20, **{name: value})
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("value", [0, -3, 1.5, "ten", None, True])
 def test_sweeps(sampler, value):
-    with pytest.raises((TypeError, ValueError), match="n_sweeps must "):
+    with refuses("n_sweeps", (TypeError, ValueError)):
         sampler(GRID, value)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("value", [5, None, "grid", np.zeros((3, 3)), PairwiseModel])
 def test_models(sampler, value):
-    with pytest.raises(TypeError, match="model must "):
+    with refuses("model", TypeError):
         sampler(value, 20)
 
 
@@ -72,14 +73,14 @@ def test_models(sampler, value):
 )
 @pytest.mark.parametrize("evidence", [None, {2: 1}])
 def test_orders(sampler, value, evidence):
-    with pytest.raises((TypeError, ValueError), match="order must "):
+    with refuses("order", (TypeError, ValueError)):
         sampler(GRID, 20, order=value, evidence=evidence)
 
 
 def test_orders_speak_of_the_sites_of_the_whole_model():
-    with pytest.raises(ValueError, match="site 8"):
+    with refuses("order", match="site 8"):
         gibbs(GRID, 20, evidence={0: 1}, order=range(1, 8))
-    with pytest.raises(ValueError, match="0 to 8, got 9"):
+    with refuses("order"):
         gibbs(GRID, 20, evidence={0: 1}, order=range(1, 10))
     # a held site need not be visited, and may be
     one = gibbs(GRID, 20, evidence={0: 1}, order=range(1, 9))
@@ -93,20 +94,20 @@ def test_orders_speak_of_the_sites_of_the_whole_model():
     [5, (), "12", (2.0,), (1.0, 1.0), (1.0, 3.0, 2.0), (1.0, 0.5), (1.0, np.inf), (1.0, np.nan)],
 )
 def test_temperatures(value):
-    with pytest.raises((TypeError, ValueError), match="temperatures must "):
+    with refuses("temperatures", (TypeError, ValueError)):
         gibbs(GRID, 20, temperatures=value)
 
 
 @pytest.mark.parametrize("value", [("hot",), [[1.0, 2.0]], (1.0, None)])
 def test_kinds_of_temperatures(value):
-    with pytest.raises((TypeError, ValueError), match="temperatures must "):
+    with refuses("temperatures", (TypeError, ValueError)):
         gibbs(GRID, 20, temperatures=value)
 
 
 @pytest.mark.parametrize("sampler", [gibbs, swendsen_wang])
 @pytest.mark.parametrize("value", [-1, 1.5, "seed", True, [1, 2], np.random])
 def test_random_states(sampler, value):
-    with pytest.raises((TypeError, ValueError), match="random_state must "):
+    with refuses("random_state", (TypeError, ValueError)):
         sampler(GRID, 20, random_state=value)
 
 
@@ -116,7 +117,7 @@ def test_random_states(sampler, value):
 )
 def test_options_of_herded_gibbs(name, values):
     for value in values:
-        with pytest.raises((TypeError, ValueError), match=f"{name} must "):
+        with refuses(name, (TypeError, ValueError)):
             herded_gibbs(GRID, 20, **{name: value})
 
 
@@ -128,18 +129,18 @@ def test_unknown_options_name_the_sampler(sampler):
 
 def test_states_of_a_potts_model():
     for evidence in ({0: 3}, {0: -1}, {0: 0.5}, {0: "a"}):
-        with pytest.raises(ValueError, match="evidence must "):
+        with refuses("evidence"):
             gibbs(POTTS, 20, evidence=evidence)
     for start in ([3] * 9, [-1] * 9, [0.5] * 9):
-        with pytest.raises(ValueError, match="start must "):
+        with refuses("start"):
             gibbs(POTTS, 20, start=start)
 
 
 @pytest.mark.parametrize("value", ["metropolis", None, 3])
 def test_streams(value):
-    with pytest.raises((TypeError, ValueError), match="method must "):
+    with refuses("method", (TypeError, ValueError)):
         stream(GRID, value)
-    with pytest.raises(TypeError, match="model must "):
+    with refuses("model", TypeError):
         stream(5)  # type: ignore[arg-type]
 
 
@@ -165,22 +166,22 @@ def test_a_run_cannot_go_on_as_another(sampler, other):
         "functions": {"a": lambda rows: rows[:, 0]},
     }
     first = sampler(n_sweeps=20, **options)
-    with pytest.raises(ValueError, match="resume must "):
+    with refuses("resume"):
         sampler(n_sweeps=20, resume=first, **{**options, **OTHERS[other]})
     sampler(n_sweeps=20, resume=first, **options)
 
 
 def test_orders_temperatures_and_samplers_are_part_of_a_position():
     first = gibbs(GRID, 20)
-    with pytest.raises(ValueError, match="resume must "):
+    with refuses("resume"):
         gibbs(GRID, 20, resume=first, order="reversed")
-    with pytest.raises(ValueError, match="resume must "):
+    with refuses("resume"):
         gibbs(GRID, 20, resume=first, temperatures=(1.0, 2.0))
-    with pytest.raises(ValueError, match="resume must "):
+    with refuses("resume"):
         swendsen_wang(GRID, 20, resume=first)
-    with pytest.raises(ValueError, match="resume must "):
+    with refuses("resume"):
         herded_gibbs(GRID, 20, resume=herded_gibbs(GRID, 20), initial="centre")
-    with pytest.raises(ValueError, match="burn_in must be 0"):
+    with refuses("burn_in"):
         gibbs(GRID, 20, resume=first, burn_in=5)
 
 

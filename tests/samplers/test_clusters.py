@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from herder import PairwiseModel, PottsModel, swendsen_wang
 from tests.naive import clusters_by_labels, dense, textbook_swendsen_wang
+from tests.naming import refuses
 from tests.samplers.plain import COMPLETE_4, LOOP_5, draw_pairwise, draw_potts, small_models
 
 
@@ -116,5 +117,5 @@ def test_an_antiferromagnet_turns_like_its_mirror_image():
 
 
 def test_negative_couplings_of_many_states_are_refused():
-    with pytest.raises(ValueError, match="couplings must not be negative"):
+    with refuses("couplings"):
         swendsen_wang(PottsModel.grid((2, 2), 3, -0.5), 10)

@@ -5,6 +5,7 @@ import pytest
 
 from herder import PairwiseModel, PottsModel, check_scan_orders, gibbs, herded_gibbs
 from tests.naive import dense
+from tests.naming import refuses
 from tests.samplers.plain import (
     COMPLETE_4,
     distribution,
@@ -111,20 +112,20 @@ def test_a_report_reads_as_a_table():
 
 
 @pytest.mark.parametrize(
-    ("options", "match"),
+    ("options", "name"),
     [
-        ({"n_sweeps": 0}, "n_sweeps must"),
-        ({"n_pieces": -1}, "n_pieces must"),
-        ({"orders": []}, "orders must"),
-        ({"orders": ["random"]}, "order must"),
-        ({"orders": [[0, 1]]}, "order must"),
+        ({"n_sweeps": 0}, "n_sweeps"),
+        ({"n_pieces": -1}, "n_pieces"),
+        ({"orders": []}, "orders"),
+        ({"orders": ["random"]}, "order"),
+        ({"orders": [[0, 1]]}, "order"),
     ],
 )
-def test_bad_arguments_are_named(options, match):
-    with pytest.raises((TypeError, ValueError), match=match):
+def test_bad_arguments_are_named(options, name):
+    with refuses(name, (TypeError, ValueError)):
         check_scan_orders(draw_pairwise(4, LOOP_4, 1), **options)
 
 
 def test_models_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match="model must "):
+    with refuses("model", TypeError):
         check_scan_orders(np.zeros((3, 3)))  # type: ignore[arg-type]
