@@ -1,5 +1,4 @@
 import errno
-import os
 import signal
 import subprocess
 import sys
@@ -196,7 +195,10 @@ def test_a_full_disk_leaves_no_file_at_all(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_a_signal_leaves_no_file(tmp_path, number, code):
     words = ["sample", "ising:64x64", "-n", 1000, "--thinning", 10**6, "-o", tmp_path / "a.csv"]
     process = subprocess.Popen(
@@ -222,15 +224,9 @@ def test_a_signal_leaves_no_file(tmp_path, number, code):
 
 
 def test_progress_counts_sweeps(tmp_path):
-    words = ["sample", "ising:8x8", "-n", 2000, "-o", tmp_path / "a.csv"]
-    run = subprocess.run(
-        [sys.executable, "-m", "herder", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": "120"},
-        timeout=120,
-    )
-    assert run.returncode == 0, run.stderr
+    words = ["sample", "ising:8x8", "-n", "2000", "-o", str(tmp_path / "a.csv")]
+    run = CliRunner().invoke(app, words, env={"FORCE_COLOR": "1", "COLUMNS": "120"})
+    assert run.exit_code == 0, run.stderr
     assert "2,000 sweeps" in run.stderr
     assert "writing" in run.stderr
     assert "writing" not in run.stdout

@@ -1,6 +1,4 @@
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -235,14 +233,9 @@ def test_report_of_a_density_and_of_all_rows(draws, tmp_path):
 
 
 def test_progress_shows_what_is_done(draws, tmp_path):
-    words = ["thin", draws, "-n", 100, "-o", tmp_path / "a.npy"]
-    done = subprocess.run(
-        [sys.executable, "-m", "herder", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"FORCE_COLOR": "1", "COLUMNS": "120", "PATH": ""},
-    )
+    words = ["thin", str(draws), "-n", "100", "-o", str(tmp_path / "a.npy")]
+    done = CliRunner().invoke(app, words, env={"FORCE_COLOR": "1", "COLUMNS": "120"})
+    assert done.exit_code == 0, done.stderr
     for part in ("kernel mean", "herding", "exchange", "exact MMD"):
         assert part in done.stderr
     assert "herding" not in done.stdout

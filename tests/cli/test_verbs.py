@@ -259,7 +259,12 @@ def test_demo_writes_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr("herder.cli.demo.moments.N_ROWS", 1000)
     monkeypatch.setattr("herder.cli.demo.thin.N_DRAWS", 2000)
     monkeypatch.setattr("herder.cli.demo.thin.N_RANDOM", 5)
-    monkeypatch.setattr("herder.cli.demo.noise.STRIDE", 20)
+    monkeypatch.setattr("herder.cli.demo.noise.STRIDE", 40)
+    monkeypatch.setattr("herder.cli.demo.noise.RATES", (0.1,))
+    monkeypatch.setattr("herder.cli.demo.noise.N_STREAM", 300)
+    monkeypatch.setattr("herder.cli.demo.fields.SWEEPS", (100, 200))
+    monkeypatch.setattr("herder.cli.demo.fields.N_LEARN", 400)
+    monkeypatch.setattr("herder.cli.demo.fields.N_HIDDEN", 2)
     page = tmp_path / "demo.html"
     text = run("demo", "-o", page).stdout
     assert "herder demo" in text

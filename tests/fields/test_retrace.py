@@ -179,31 +179,35 @@ def test_the_specification_obeys_the_laws_of_a_system(encoding):
     assert report.violations.n_violations == 0
 
 
-def test_growing_weights_widen_their_tables_and_stay_exact():
+@pytest.mark.parametrize(
+    ("order", "steps", "factor"),
+    # the loop is compiled for each width of its tables, which takes seconds
+    [(2, 9000, 200_000), pytest.param(3, 70_000, 1, marks=pytest.mark.slow)],
+)
+def test_growing_weights_widen_their_tables_and_stay_exact(order, steps, factor):
     """Contradictory moments let weights grow past int16 and int32 without a wrong bit."""
     rows = coupled_rows(30, 5).astype(float)
-    for order, steps, factor in ((2, 9000, 200_000), (3, 70_000, 1)):
-        pairs = rows.T @ rows * factor
-        triples = np.einsum("ri,rj,rk->ijk", rows, rows, rows) * factor
-        total = 30.0 * factor
-        pairs[3, 4] = pairs[4, 3] = 2 * total  # no table can have more than all rows
-        triples[2, 3, 4] = 2 * total
-        counts = binary_tables(total, pairs.diagonal(), pairs, triples, order)
-        given = Moments.from_data(rows.astype(int), order)
-        totals = np.full(len(given.cliques), total)
-        moments = Moments(given.variables, given.cliques, counts, totals)
-        features = CliqueFeatures.of(moments, "01")
-        engines: list[type] = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
-        results = []
-        for engine in engines:
-            live = engine(features, plain_setup(features))
-            out = np.empty((steps, 5), dtype=np.int8)
-            live.run(out)
-            results.append((out, live.weights))
-        assert np.abs(results[0][1]).max() > (2**31 if order == 2 else 2**15)
-        for out, weights in results[1:]:
-            np.testing.assert_array_equal(out, results[0][0])
-            np.testing.assert_array_equal(weights, results[0][1])
+    pairs = rows.T @ rows * factor
+    triples = np.einsum("ri,rj,rk->ijk", rows, rows, rows) * factor
+    total = 30.0 * factor
+    pairs[3, 4] = pairs[4, 3] = 2 * total  # no table can have more than all rows
+    triples[2, 3, 4] = 2 * total
+    counts = binary_tables(total, pairs.diagonal(), pairs, triples, order)
+    given = Moments.from_data(rows.astype(int), order)
+    totals = np.full(len(given.cliques), total)
+    moments = Moments(given.variables, given.cliques, counts, totals)
+    features = CliqueFeatures.of(moments, "01")
+    engines: list[type] = [BinaryHerd, CliqueHerd] + ([AtomHerd] if order == 2 else [])
+    results = []
+    for engine in engines:
+        live = engine(features, plain_setup(features))
+        out = np.empty((steps, 5), dtype=np.int8)
+        live.run(out)
+        results.append((out, live.weights))
+    assert np.abs(results[0][1]).max() > (2**31 if order == 2 else 2**15)
+    for out, weights in results[1:]:
+        np.testing.assert_array_equal(out, results[0][0])
+        np.testing.assert_array_equal(weights, results[0][1])
 
 
 def test_the_scores_of_data_rows_move_along_with_the_weights():
@@ -257,6 +261,18 @@ def test_rates_retrace():
     np.testing.assert_array_equal(live.weights, steps[-1].weights)
 
 
+@pytest.mark.parametrize(
+    ("largest", "step", "kind"),
+    [(2**15 - 1, 0, np.int16), (2**15 - 1, 1, np.int32), (2**31, 0, np.int64)],
+)
+def test_tables_are_as_wide_as_their_numbers(largest, step, kind):
+    numbers = np.array([[0, -largest], [largest, 1]])
+    kept = binary.fitted(numbers, step, np.int16)
+    assert kept.dtype == kind
+    np.testing.assert_array_equal(kept, numbers)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1, 2, 40])
 def test_targets_beyond_their_total_do_not_wrap(factor):
     """Herding is scale free, also for contradictory counts that exceed all rows."""

@@ -127,7 +127,7 @@ print("finished")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_ctrl_c_is_heard(jobs):
     """Two hundred thousand rows take a minute; a keyboard interrupt ends it at once."""
     code = CTRL_C.format(jobs=jobs)

@@ -261,7 +261,12 @@ def tell(share, note):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "n_jobs"), [("gibbs", 1), ("herded_gibbs", 2), ("swendsen_wang", 2)]
+    ("sampler", "n_jobs"),
+    [
+        ("gibbs", 1),
+        ("swendsen_wang", 2),
+        pytest.param("herded_gibbs", 2, marks=pytest.mark.slow),
+    ],
 )
 def test_ctrl_c_ends_a_run(sampler, n_jobs):
     with subprocess.Popen(
