@@ -181,7 +181,7 @@ def test_rows_with_gaps_can_be_left_out(tmp_path):
     out = tmp_path / "m.safetensors"
     words = (tmp_path / "t.csv", "-o", out, "--weight", "mass")
     assert error_line(*words).endswith(
-        "must have a value in every row, got none in row 0: --skip-gaps leaves such rows out, or "
+        "must have a value in every row, got none in line 2: --skip-gaps leaves such rows out, or "
         "--drop rain"
     )
     lines = done(*words, "--skip-gaps", "--test", tmp_path / "t.csv")
@@ -235,16 +235,19 @@ CASES = [
     (("{table}", "{other}"), "{other} must have a column 'rain', got none"),
     (("{table}", "--test", "{other}"), "{other} must have a column 'rain', got none"),
     (("{table}", "--test", "{lines}"), "test must be a table"),
-    (("{other}",), "column 'a' of {other} must hold 0 and 1, or -1 and 1, got 2 in row 1: recode"),
+    (
+        ("{other}",),
+        "column 'a' of {other} must hold 0 and 1, or -1 and 1, got 2 in line 3: recode",
+    ),
     (
         ("{other}", "--drop", "a", "--drop", "note"),
         "column 'b' of {other} must have a value in every row, got none",
     ),
     (
         ("{other}", "--drop", "a", "--drop", "b"),
-        "got 'late' in row 0: recode it as 0 and 1, or --drop note",
+        "got 'late' in line 2: recode it as 0 and 1, or --drop note",
     ),
-    (("{table}", "--test", "{minus}"), "must hold 0 or 1, got -1 in row 1: recode it as 0 and 1"),
+    (("{table}", "--test", "{minus}"), "must hold 0 or 1, got -1 in line 3: recode it as 0 and 1"),
     (("{other}", "--drop", "z"), "drop must name a column of {other}, got 'z'"),
     (("{other}", "--weight", "z"), "weight must name a column of {other}, got 'z'"),
     (("{mixed}", "--weight", "w"), "column 'w' of {mixed} must hold weights from 0 on"),

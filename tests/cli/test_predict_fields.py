@@ -107,7 +107,7 @@ def test_an_error_further_down_prints_no_answers(model, tmp_path):
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.rstrip().endswith(
-        "must hold 0 or 1, got 'maybe' in row 30000: gaps are empty cells, NA, N/A, NaN, null, "
+        "must hold 0 or 1, got 'maybe' in line 30,002: gaps are empty cells, NA, N/A, NaN, null, "
         "None and ?"
     )
 
@@ -160,7 +160,7 @@ def test_what_a_field_does_not_take(model, table, tmp_path):
     assert "must have a column 'cold', as the model has" in error_line(model, tmp_path / "b.csv")
     (tmp_path / "c.csv").write_text("rain,wind,cold\n1,0,\n1,0,-1\n", encoding="utf-8")
     line = error_line(model, tmp_path / "c.csv", "-o", tmp_path / "o.csv")
-    assert line.endswith("must hold 0 or 1, got -1 in row 1")
+    assert line.endswith("must hold 0 or 1, got -1 in line 3")
     assert not (tmp_path / "o.csv").exists()
     save(PottsModel.grid(3), tmp_path / "p.safetensors")
     line = error_line(tmp_path / "p.safetensors", table)

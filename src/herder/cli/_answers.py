@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.cli._border import heed_signals
+from herder.core.summary import counted
 from herder.data.batches import Batch, LabelKind, label_value
-from herder.data.broken import BrokenRows, counted
+from herder.data.broken import BrokenRows
 from herder.data.labelled import LabelledFiles
 
 __all__ = ["SKIP_BROKEN", "Answers", "Marks", "Teller"]

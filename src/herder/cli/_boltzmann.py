@@ -10,9 +10,10 @@ import typer
 from rich.progress import Progress
 
 from herder._errors import ParameterError
-from herder.cli._binary import BinaryTable, read_binary
+from herder.cli._border import watch
 from herder.core.files import whole_file
-from herder.data.broken import counted
+from herder.core.summary import counted
+from herder.data.binary import BinaryTable, read_binary
 from herder.io import save
 from herder.learn.boltzmann import BoltzmannMachine
 from herder.learn.check import FitCheck, check_fit
@@ -54,7 +55,7 @@ def read_alpha(text: str) -> float | str:
 def run_job(job: Job, progress: Progress) -> list[str]:
     """Do the job; give the lines to print."""
     reading: dict[str, Any] = {
-        "progress": progress,
+        "progress": watch(progress),
         "max_memory": job.max_memory,
         "weight": job.weight,
         "skip_gaps": job.skip_gaps,

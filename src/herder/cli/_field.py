@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.summary import counted
 from herder.data import open_table
-from herder.data.broken import counted
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers.orders import Field

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 
 from herder._errors import ParameterError
-from herder.cli._binary import binary_block, numbered_chunks
+from herder.cli._border import heed_signals
+from herder.core.summary import counted
 from herder.data import TableSource, open_table, write_table
-from herder.data.broken import counted
+from herder.data.binary import binary_block
 from herder.data.csv_table import write_csv_rows
 from herder.learn.missing import conditional_probabilities
 from herder.models.pairwise import PairwiseModel
@@ -99,8 +100,9 @@ def fill_gaps(
             pass
     else:
         # what has been printed cannot be taken back
-        for start, chunk in numbered_chunks(source, CHUNK_BYTES):
-            binary_block(source.path, chunk, sites, start, states=model.states)
+        for rows in source.blocks(CHUNK_BYTES):
+            heed_signals()
+            binary_block(source, rows, sites, states=model.states)
         write_csv_rows(out, names, chunks)
     return found
 
@@ -114,8 +116,9 @@ def _chunks(
     progress: Progress,
 ) -> Iterator[dict[str, NDArray[Any]]]:
     task = progress.add_task("filling", total=source.n_rows, note="")
-    for start, chunk in numbered_chunks(source, CHUNK_BYTES):
-        block = binary_block(source.path, chunk, sites, start, states=model.states)
+    for rows in source.blocks(CHUNK_BYTES):
+        heed_signals()
+        block = binary_block(source, rows, sites, states=model.states)
         gaps = np.isnan(block)
         chances = conditional_probabilities(model, block)
         found.rows += len(block)
@@ -127,7 +130,7 @@ def _chunks(
         else:
             low, high = model.states
             filled = np.where(gaps, np.where(chances > 0.5, high, low), block).astype(np.int64)
-            yield chunk | dict(zip(sites, filled.T, strict=True))
+            yield rows.columns | dict(zip(sites, filled.T, strict=True))
         progress.update(task, completed=found.rows)
 
 

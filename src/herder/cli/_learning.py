@@ -19,8 +19,9 @@ from herder._errors import ParameterError
 from herder.cli._answers import SKIP_BROKEN, Marks, Teller
 from herder.cli._border import STOPPED, heed_signals, watch
 from herder.cli._learner import ALGORITHMS, Learner, Tally, make_model
+from herder.core.summary import counted
 from herder.data.batches import Batch, join_batches, label_kind, label_value
-from herder.data.broken import BrokenRows, counted
+from herder.data.broken import BrokenRows
 from herder.data.features import FeatureColumns, choose_columns
 from herder.data.labelled import InputSpec, LabelledFiles, LabelledScan, open_labelled
 from herder.data.svmlight import STDIN

@@ -13,9 +13,10 @@ from herder._errors import ParameterError
 from herder.cli._answers import SKIP_BROKEN, Answers, Marks, Teller
 from herder.cli._border import heed_signals
 from herder.cli._explain import Words, rank
+from herder.core.summary import counted
 from herder.data import write_table
 from herder.data.batches import Batch
-from herder.data.broken import BrokenRows, counted
+from herder.data.broken import BrokenRows
 from herder.data.csv_table import write_csv_rows
 from herder.data.features import CHUNK_BYTES, FeatureColumns
 from herder.data.labelled import InputSpec, LabelledFiles, open_labelled

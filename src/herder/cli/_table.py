@@ -12,12 +12,11 @@ from rich.progress import Progress
 
 from herder.cli._border import heed_signals
 from herder.data import TableSource, open_table
-from herder.fields.diagnostics import row_hashes
+from herder.fields.diagnostics import RowIndex
 from herder.models.moments import Moments
 from herder.models.variables import encode
 
 __all__ = [
-    "CopyCheck",
     "Reading",
     "TableFacts",
     "count_table",
@@ -106,7 +105,7 @@ class TableFacts:
 
     Parameters
     ----------
-    copies : CopyCheck
+    copies : RowIndex
         Knows its rows by their hashes.
     ones : ndarray or None
         P(k), when all columns are 0/1.
@@ -114,7 +113,7 @@ class TableFacts:
         Distinct rows to restart from, when they were wanted.
     """
 
-    copies: "CopyCheck"
+    copies: RowIndex
     ones: NDArray[np.float64] | None
     rows: NDArray[np.integer] | None
 
@@ -123,24 +122,25 @@ def look_again(
     source: TableSource, moments: Moments, reading: Reading, progress: Progress, *, keep_rows: int
 ) -> TableFacts:
     """Read a table once more: hash its rows, count its ones, keep ``keep_rows`` of them."""
-    copies = CopyCheck.for_rows(source.n_rows or 0, reading.max_memory)
-    width = moments.n_variables
+    width, n_rows = moments.n_variables, source.n_rows
     ones = np.zeros(width + 1, dtype=np.int64)
-    stride = -(-(source.n_rows or 1) // max(keep_rows, 1))  # rounded up: at most keep_rows
+    stride = -(-n_rows // max(keep_rows, 1))  # rounded up: at most keep_rows
     kept: list[NDArray[np.integer]] = []
-    hashes: list[NDArray[np.uint64]] = []
-    seen = 0
-    for chunk in _watched(source, reading, progress, "hashing rows"):
-        rows = encode(chunk, variables=moments.variables, missing=reading.missing).rows
-        hashes.append(copies.select(row_hashes(rows)))
-        if _is_switched(moments):
-            ones += np.bincount(rows.sum(axis=1, dtype=np.intp), minlength=width + 1)
-        if keep_rows:
-            kept.append(rows[-seen % stride :: stride])
-        seen += len(rows)
+
+    def coded() -> Iterator[NDArray[np.integer]]:
+        seen = 0
+        for chunk in _watched(source, reading, progress, "hashing rows"):
+            rows = encode(chunk, variables=moments.variables, missing=reading.missing).rows
+            if _is_switched(moments):
+                ones[:] += np.bincount(rows.sum(axis=1, dtype=np.intp), minlength=width + 1)
+            if keep_rows:
+                kept.append(rows[-seen % stride :: stride])
+            seen += len(rows)
+            yield rows
+
     return TableFacts(
-        copies.over(np.concatenate(hashes)),
-        ones / seen if _is_switched(moments) else None,
+        RowIndex.over(coded(), n_rows=n_rows, max_memory=reading.max_memory),
+        ones / n_rows if _is_switched(moments) else None,
         np.unique(np.concatenate(kept), axis=0) if keep_rows else None,
     )
 
@@ -160,56 +160,6 @@ def _watched(
         n = len(next(iter(chunk.values())))
         seen += n
         progress.update(task, advance=n, note=f"{seen:,} rows")
-
-
-@dataclass(frozen=True)
-class CopyCheck:
-    """Tells which states equal a row of a table, by 64-bit hashes.
-
-    Of a table too long for the memory limit only rows whose hash is divisible by ``one_in`` are
-    kept, and states are looked at by the same rule: equal rows have equal hashes, so the
-    shares are those of a sample of the distinct rows.
-
-    Parameters
-    ----------
-    one_in : int
-        A power of two; 1 keeps all.
-    hashes : ndarray of uint64
-        Distinct hashes, sorted.
-    duplicate_share : float
-        Share of rows that equal another row.
-    """
-
-    one_in: int
-    hashes: NDArray[np.uint64]
-    duplicate_share: float = 0.0
-
-    @classmethod
-    def for_rows(cls, n_rows: int, max_memory: int) -> "CopyCheck":
-        """Begin for a table of that many rows, with a quarter of the memory limit."""
-        one_in = 1
-        # kept once, sorted once, and counted: 8 bytes each
-        while 24 * n_rows / one_in > max_memory / 4:
-            one_in *= 2
-        return cls(one_in, np.zeros(0, dtype=np.uint64))
-
-    def select(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Give the hashes that are looked at."""
-        return hashes if self.one_in == 1 else hashes[hashes % np.uint64(self.one_in) == 0]
-
-    def over(self, hashes: NDArray[np.uint64]) -> "CopyCheck":
-        """Take the selected hashes of all rows."""
-        distinct, counts = np.unique(hashes, return_counts=True)
-        duplicate_share = counts[counts > 1].sum() / max(len(hashes), 1)
-        return CopyCheck(self.one_in, distinct, float(duplicate_share))
-
-    def count(self, codes: NDArray[np.integer]) -> tuple[int, int]:
-        """Count the states that equal a row, and those that were looked at."""
-        hashes = self.select(row_hashes(codes))
-        if not len(self.hashes):
-            return 0, len(hashes)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return int((self.hashes[place] == hashes).sum()), len(hashes)
 
 
 def open_input(path: Path, progress: Progress) -> TableSource:

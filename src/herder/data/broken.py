@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from herder.core.summary import counted
 from herder.data.source import BrokenRow
 
-__all__ = ["BrokenRows", "counted"]
+__all__ = ["BrokenRows"]
 
 
 @dataclass
@@ -41,8 +42,3 @@ class BrokenRows:
         if not self.count:
             return []
         return [f"{counted(self.count, 'broken line')} left out, the first: {self.first}"]
-
-
-def counted(n: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -10,8 +10,9 @@ import numpy as np
 
 from herder._errors import ParameterError
 from herder.core.lanes import Progress
+from herder.core.summary import counted
 from herder.data.batches import Batch
-from herder.data.broken import BrokenRows, counted
+from herder.data.broken import BrokenRows
 from herder.data.features import FeatureColumns, read_features
 from herder.data.source import TableSource, silent
 from herder.data.svmlight import STDIN, SVMLIGHT_SUFFIXES, is_svmlight, read_svmlight

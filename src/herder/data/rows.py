@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder.core.summary import counted
 from herder.data.forms import form_of, locate, read_columns, take_rows
 
 __all__ = [
@@ -139,7 +140,7 @@ def require_finite(rows: Rows) -> None:
     kind = int(np.flatnonzero(counts.sum(axis=1))[0])
     columns = np.flatnonzero(counts[kind])
     shown = "; ".join(
-        f"in {_number(int(counts[kind, j]), 'row')} of column {rows.names[j]!r}, first in "
+        f"in {counted(int(counts[kind, j]), 'row')} of column {rows.names[j]!r}, first in "
         f"{_place(rows, int(first[kind, j]))}"
         for j in columns[:N_NAMED].tolist()
     )
@@ -166,10 +167,6 @@ def _remedy(rows: Rows, kind: int) -> str:
         keep = f"X.reshape({rows.n_rows}, -1) and a mask over its rows"
     fill = " (a missing value is NaN here)" if rows.kind in ("pandas", "polars") else ""
     return f"Drop these rows with {keep}, or fill them in{fill}"
-
-
-def _number(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _place(rows: Rows, row: int) -> str:
@@ -264,7 +261,7 @@ def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if labels.dtype.kind == "O":
         absent = np.array([_is_absent(item) for item in labels])
         if absent.any():
-            found = f"none in {_number(int(absent.sum()), 'row')}, first in row {absent.argmax()}"
+            found = f"none in {counted(int(absent.sum()), 'row')}, first in row {absent.argmax()}"
             raise ParameterError(
                 "y",
                 "have a label in every row",

@@ -1,5 +1,6 @@
 """What a moment herd reached, and whether to trust it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -192,7 +193,11 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
 
 @dataclass(frozen=True)
 class RowIndex:
-    """Hashes of all data rows, to tell which samples copy one.
+    """Hashes of data rows, to tell which samples copy one.
+
+    Of a table too long for the memory limit only rows whose hash is divisible by ``one_in`` are
+    kept, and samples are looked at by the same rule: equal rows have equal hashes, so the
+    shares are those of a sample of the distinct rows.
 
     Parameters
     ----------
@@ -200,27 +205,54 @@ class RowIndex:
         Distinct hashes, sorted.
     duplicate_share : float
         Share of rows that equal another row.
+    one_in : int
+        A power of two; 1 keeps all.
     """
 
     hashes: NDArray[np.uint64]
     duplicate_share: float
+    one_in: int = 1
 
     @classmethod
     def of(cls, codes: Codes) -> "RowIndex":
         """Hash every row of a table."""
         n_rows = codes.rows.shape[0]
-        parts = [
-            row_hashes(codes.dense(slice(start, start + BLOCK)))
-            for start in range(0, n_rows, BLOCK)
-        ]
-        hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
-        return cls(hashes, float(counts[counts > 1].sum() / n_rows))
+        return cls.over(codes.dense(slice(k, k + BLOCK)) for k in range(0, n_rows, BLOCK))
+
+    @classmethod
+    def over(
+        cls,
+        blocks: Iterable[NDArray[np.integer]],
+        *,
+        n_rows: int = 0,
+        max_memory: float = np.inf,
+    ) -> "RowIndex":
+        """Hash blocks of ``n_rows`` rows in all, with a quarter of ``max_memory`` bytes."""
+        one_in = 1
+        # kept once, sorted once, and counted: 8 bytes each
+        while 24 * n_rows / one_in > max_memory / 4:
+            one_in *= 2
+        hashes = np.concatenate([_selected(block, one_in) for block in blocks])
+        distinct, counts = np.unique(hashes, return_counts=True)
+        return cls(distinct, float(counts[counts > 1].sum() / max(len(hashes), 1)), one_in)
+
+    def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
+        """Count the samples that equal a data row, and those that were looked at."""
+        hashes = _selected(samples, self.one_in)
+        if not len(self.hashes):
+            return 0, len(hashes)
+        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return int((self.hashes[place] == hashes).sum()), len(hashes)
 
     def share(self, samples: NDArray[np.integer]) -> float:
         """Share of ``samples`` that equal a data row."""
-        hashes = row_hashes(samples)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return float((self.hashes[place] == hashes).mean())
+        copied, compared = self.count(samples)
+        return copied / compared
+
+
+def _selected(rows: NDArray[np.integer], one_in: int) -> NDArray[np.uint64]:
+    hashes = row_hashes(rows)
+    return hashes if one_in == 1 else hashes[hashes % np.uint64(one_in) == 0]
 
 
 def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
