@@ -118,7 +118,8 @@ def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDA
         raise ParameterError(name, f"have one number for each of {n_rows} rows", values.shape)
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
-        raise ParameterError(name, "be finite and not negative", values[wrong][0])
+        row = int(wrong.argmax())
+        raise ParameterError(name, "be finite and not negative", got=f"{values[row]} in row {row}")
     return values
 
 

@@ -130,7 +130,7 @@ def test_weights_of_draws_follow_the_rows():
     [
         ([1, 2], [1, 2], ValueError, "sample_weight must be None when log_weight is given"),
         ([1, 2, 3], None, ValueError, r"one value per row, shape \(2,\), got shape \(3,\)"),
-        ([1, -2], None, ValueError, "finite non-negative numbers, got -2.0 in row 1"),
+        ([1, -2], None, ValueError, "be finite and not negative, got -2.0 in row 1"),
         ([np.nan, 2], None, ValueError, "got nan in row 0"),
         ([np.inf, 2], None, ValueError, "got inf in row 0"),
         ([0, 0], None, ValueError, "must give some row a weight, got zero for all"),

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from herder.data.variables import Variable
 from herder.fields.bounds import WIDTH, Bounds, count_bounds, expectation_bounds
 from herder.metrics import count_distribution
 from herder.models.layout import all_cliques
 from herder.models.moments import Moments
-from herder.models.variables import Variable
 
 # The solver meets its constraints to 1e-10; bounds are compared ten times looser.
 TOL = 1e-9

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from herder.data.variables import decode, encode
 from herder.models import CliqueFeatures, Moments
 from herder.models.counting import count_cells
-from herder.models.variables import decode, encode
 
 LABELS = {
     "switch": st.integers(0, 1),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from herder.core.units import FIXED_POINT
+from herder.data.variables import encode
 from herder.models import CliqueFeatures, Moments
-from herder.models.variables import encode
 from tests.naming import refuses
 
 RNG_SEED = 20

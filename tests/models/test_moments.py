@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
+from herder.data.variables import encode
 from herder.models import Moments
 from herder.models.counting import count_cells
-from herder.models.variables import encode
 from tests.naming import refuses
 
 SEED = 4

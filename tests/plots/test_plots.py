@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from herder import EnumeratedSystem, Moments, herd, moment_herd
-from herder.models.variables import Codes
+from herder.data.variables import Codes
 from herder.plots import (
     plot_agreement,
     plot_count_distribution,

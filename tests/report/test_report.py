@@ -6,7 +6,7 @@ import pytest
 
 from herder import Moments, count_distribution, moment_herd
 from herder.core.diagnostics import Diagnosis
-from herder.models.variables import Codes
+from herder.data.variables import Codes
 from herder.plots import plot_count_distribution
 from herder.report import Facts, Page, Picture, Synthesis, Table, Text, synthesis_page
 from herder.report.synthesis import VERDICTS, worst_cells

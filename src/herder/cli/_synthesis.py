@@ -24,12 +24,12 @@ from herder.cli._table import (
     open_input,
 )
 from herder.data import TableSource, write_table
+from herder.data.variables import Codes, Variable, decode
 from herder.fields.condition import Condition
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
 from herder.fields.moment import MAX_RESTART_ROWS
 from herder.models.moments import Moments
-from herder.models.variables import Codes, Variable, decode
 
 __all__ = ["Job", "run_job"]
 

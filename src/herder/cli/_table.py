@@ -12,9 +12,9 @@ from rich.progress import Progress
 
 from herder.cli._border import heed_signals
 from herder.data import TableSource, open_table
+from herder.data.variables import encode
 from herder.fields.diagnostics import RowIndex
 from herder.models.moments import Moments
-from herder.models.variables import encode
 
 __all__ = [
     "Reading",

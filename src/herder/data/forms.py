@@ -12,14 +12,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 
-__all__ = ["Columns", "form_of", "locate", "read_columns", "take_rows"]
+__all__ = ["form_of", "is_missing", "locate", "named_columns", "read_numbers", "take_rows"]
 
 _FORMS = {
     ("pandas", "DataFrame"): "pandas",
@@ -36,12 +36,8 @@ _FORMS = {
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "durations", "O": "objects"}
 
 
-class Columns(NamedTuple):
-    """A sample as numbers: values (n, d), d names, and the leading shape of its rows."""
-
-    values: NDArray[np.floating]
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
+#: A sample as numbers: values (n, d), d names, and the leading shape of its rows.
+Numbers: TypeAlias = tuple[NDArray[np.floating], tuple[str, ...], tuple[int, ...]]
 
 
 def form_of(table: Any) -> str:
@@ -55,6 +51,30 @@ def form_of(table: Any) -> str:
     if hasattr(table, "posterior"):
         return "tree"
     return "mapping" if isinstance(table, Mapping) else "array"
+
+
+def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
+    """Names and columns of a mapping, a pandas or polars frame or an arrow table, else None."""
+    if isinstance(X, Mapping):
+        return tuple(str(name) for name in X), list(X.values())
+    names = getattr(X, "column_names", None)  # pyarrow
+    if names is None and hasattr(X, "__getitem__"):
+        names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    frame: Any = X
+    listed = list(names)
+    if len(set(listed)) < len(listed):
+        twice = min(str(name) for name in listed if listed.count(name) > 1)
+        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
+    return tuple(str(name) for name in listed), [frame[name] for name in listed]
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or what pandas has for them."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(value != value)
 
 
 def locate(
@@ -71,7 +91,7 @@ def locate(
     return chains, draws
 
 
-def read_columns(table: Any, form: str) -> Columns:
+def read_numbers(table: Any, form: str) -> Numbers:
     """Turn a table of a known form into numbers; what is not numbers is refused by name."""
     if form not in _READERS:
         raise _refused(table, form)
@@ -157,7 +177,7 @@ def _posterior(tree: Any) -> Any:
     return node.to_dataset() if hasattr(node, "children") else node
 
 
-def _read_array(table: Any) -> Columns:
+def _read_array(table: Any) -> Numbers:
     if np.ma.is_masked(table):
         n = int(np.ma.count_masked(table))
         raise ParameterError(
@@ -181,16 +201,16 @@ def _read_array(table: Any) -> Columns:
         )
     if values.ndim == 2:
         names = tuple(f"x{j}" for j in range(values.shape[1]))
-        return Columns(_floats(values, names, "X[:, {}]"), names, values.shape[:1])
+        return _floats(values, names, "X[:, {}]"), names, values.shape[:1]
     rest = values.shape[2:]
     names = _cells("x", [[str(i) for i in range(k)] for k in rest])
     if len(rest) == 1:
         names = [f"x{j}" for j in range(rest[0])]
     flat = values.reshape(math.prod(values.shape[:2]), math.prod(rest))
-    return Columns(_floats(flat, names, "X[:, :, {}]"), tuple(names), values.shape[:2])
+    return _floats(flat, names, "X[:, :, {}]"), tuple(names), values.shape[:2]
 
 
-def _read_mapping(table: Mapping[Any, Any]) -> Columns:
+def _read_mapping(table: Mapping[Any, Any]) -> Numbers:
     arrays = {str(name): np.asarray(values) for name, values in table.items()}
     shapes = {values.shape[:2] if values.ndim > 1 else values.shape for values in arrays.values()}
     if len(shapes) != 1 or shapes == {()}:
@@ -208,7 +228,7 @@ def _read_mapping(table: Mapping[Any, Any]) -> Columns:
     return _join(parts, shape, "leave them out of the mapping, or encode them as numbers")
 
 
-def _read_xarray(data: Any) -> Columns:
+def _read_xarray(data: Any) -> Numbers:
     """Read a Dataset: one column for every variable and every cell of its other dimensions."""
     named = {str(name): variable for name, variable in data.data_vars.items()}
     leads = {name: _leading(variable.dims) for name, variable in named.items()}
@@ -237,7 +257,7 @@ def _read_xarray(data: Any) -> Columns:
     return _join(parts, shape, "drop them with X.drop_vars, or encode them as numbers")
 
 
-def _read_dataarray(array: Any) -> Columns:
+def _read_dataarray(array: Any) -> Numbers:
     return _read_xarray(array.to_dataset(name=array.name if array.name is not None else "x"))
 
 
@@ -250,15 +270,15 @@ def _cells(name: str, labels: Sequence[Sequence[str]]) -> list[str]:
 
 def _join(
     parts: Sequence[tuple[str, Sequence[str], NDArray[Any]]], shape: tuple[int, ...], remedy: str
-) -> Columns:
+) -> Numbers:
     odd = {name: _odd_kind(values) for name, _, values in parts}
     _require_numbers({name: kind for name, kind in odd.items() if kind}, remedy)
     blocks = [_floats(values, names, "") for _, names, values in parts]
     values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-    return Columns(values, tuple(name for _, names, _ in parts for name in names), shape)
+    return values, tuple(name for _, names, _ in parts for name in names), shape
 
 
-def _read_pandas(frame: Any) -> Columns:
+def _read_pandas(frame: Any) -> Numbers:
     names = tuple(_label(label) for label in frame.columns)
     dtypes = list(frame.dtypes)
     odd = {
@@ -268,7 +288,7 @@ def _read_pandas(frame: Any) -> Columns:
     }
     _require_numbers(odd, f"drop them with X.drop(columns={list(odd)}), or encode them as numbers")
     if dtypes and dtypes == dtypes[:1] * len(dtypes) and isinstance(dtypes[0], np.dtype):
-        return Columns(_floats(frame.to_numpy(), names, ""), names, (len(frame),))
+        return _floats(frame.to_numpy(), names, ""), names, (len(frame),)
     narrow = all(t.kind == "f" and getattr(t, "itemsize", 8) <= 4 for t in dtypes)
     dtype = np.dtype(np.float32 if narrow and dtypes else np.float64)
     # Column by column, so that a frame of many kinds is not first made one of objects.
@@ -276,10 +296,10 @@ def _read_pandas(frame: Any) -> Columns:
     for j, kind in enumerate(dtypes):
         gaps = {} if isinstance(kind, np.dtype) else {"na_value": np.nan}
         values[:, j] = frame.iloc[:, j].to_numpy(dtype=dtype, **gaps)
-    return Columns(values, names, (len(frame),))
+    return values, names, (len(frame),)
 
 
-def _read_polars(frame: Any) -> Columns:
+def _read_polars(frame: Any) -> Numbers:
     import polars as pl
 
     names = tuple(frame.columns)
@@ -293,7 +313,7 @@ def _read_polars(frame: Any) -> Columns:
     _require_numbers(odd, f"drop them with X.drop({listed}), or encode them as numbers")
     narrow = all(kind == pl.Float32 for kind in kinds.values())
     values = frame.cast(pl.Float32 if narrow else pl.Float64).to_numpy()
-    return Columns(values, names, (frame.height,))
+    return values, names, (frame.height,)
 
 
 def _label(label: Any) -> str:
@@ -341,7 +361,7 @@ def _require_numbers(odd: Mapping[str, str], remedy: str) -> None:
     raise ParameterError("X", "have columns of numbers only", got=f"{shown}{more}; {remedy}")
 
 
-_READERS: dict[str, Callable[[Any], Columns]] = {
+_READERS: dict[str, Callable[[Any], Numbers]] = {
     "array": _read_array,
     "mapping": _read_mapping,
     "pandas": _read_pandas,

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import row_weights
 from herder.core.summary import counted
-from herder.data.forms import form_of, locate, read_columns, take_rows
+from herder.data.forms import form_of, is_missing, locate, read_numbers, take_rows
 
 __all__ = [
     "Rows",
@@ -97,7 +98,7 @@ def read_rows(X: Any) -> Rows:
     if isinstance(X, Rows):
         return X
     form = form_of(X)
-    values, names, shape = read_columns(X, form)
+    values, names, shape = read_numbers(X, form)
     if 0 in values.shape:
         found = f"{values.shape[0]} sample(s), {values.shape[1]} feature(s)"
         raise ParameterError(
@@ -213,27 +214,20 @@ def read_weights(
     given = _per_row(log_weight if logarithms else sample_weight, name, n, shape)
     if given.dtype.kind not in "biuf":
         raise ParameterTypeError(name, "hold numbers", got=f"dtype {given.dtype}")
-    weight = given.astype(np.float64)
     if logarithms:
-        wrong = ~(weight < np.inf)
-        rule = "finite logarithms, or minus infinity for none"
+        weight = given.astype(np.float64)
+        if not (weight < np.inf).all():
+            row = int((~(weight < np.inf)).argmax())
+            rule = "hold finite logarithms, or minus infinity for none"
+            raise ParameterError(name, rule, got=f"{weight[row]} in row {row}")
+        if weight.max() == -np.inf:
+            raise ParameterError(name, "give some row a weight", got="minus infinity for all")
+        weight = np.exp(weight - weight.max())
     else:
-        wrong = ~(np.isfinite(weight) & (weight >= 0))
-        rule = "finite non-negative numbers"
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise ParameterError(name, f"hold {rule}", got=f"{weight[row]} in row {row}")
-    top = weight.max()
-    if logarithms:
-        if top == -np.inf:
-            raise ParameterError(
-                "log_weight", "give some row a weight", got="minus infinity for all"
-            )
-        weight = np.exp(weight - top)
-    elif top == 0:
-        raise ParameterError(name, "give some row a weight", got="zero for all")
-    else:
-        weight = weight / top  # so that the sum cannot overflow
+        weight = row_weights(given, n, name)
+        if weight.max() == 0:
+            raise ParameterError(name, "give some row a weight", got="zero for all")
+        weight = weight / weight.max()  # so that the sum cannot overflow
     return None if weight.min() == weight.max() else weight / weight.sum()
 
 
@@ -259,7 +253,7 @@ def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
                 "missing ones a label of their own",
             )
     if labels.dtype.kind == "O":
-        absent = np.array([_is_absent(item) for item in labels])
+        absent = np.array([is_missing(item) for item in labels])
         if absent.any():
             found = f"none in {counted(int(absent.sum()), 'row')}, first in row {absent.argmax()}"
             raise ParameterError(
@@ -275,11 +269,6 @@ def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
         kinds = sorted({type(item).__name__ for item in labels})
         raise ParameterTypeError("y", "hold labels of one kind", got=", ".join(kinds)) from None
     return classes, codes.astype(np.intp, copy=False).reshape(n)
-
-
-def _is_absent(item: object) -> bool:
-    """Whether a label is missing: None, NaN, or what pandas has for it."""
-    return item is None or type(item).__name__ in ("NAType", "NaTType") or bool(item != item)
 
 
 def read_choice(

@@ -38,8 +38,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of
+from herder.data.variables import code_dtype
 from herder.models.moments import Moments
-from herder.models.variables import code_dtype
 
 __all__ = ["Bounds", "count_bounds", "expectation_bounds"]
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
 from herder.core.diagnostics import Diagnosis, explain_growth, fit_rate, growth
+from herder.data.variables import Codes
 from herder.fields.live import MomentHerd, Trace
 from herder.maximise.coordinate import ascend
 from herder.maximise.exhaustive import best_state, n_states
-from herder.models.variables import Codes
 
 __all__ = ["MomentDiagnostics", "RowIndex", "moment_diagnostics"]
 

@@ -23,6 +23,7 @@ from herder._validation import non_negative_int, one_of
 from herder.core.files import PathLike
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State, load_as, write_state
+from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
@@ -30,7 +31,6 @@ from herder.fields.clique import CliqueHerd
 from herder.fields.system import Pool, Setup, Tally
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
-from herder.models.variables import code_dtype
 
 __all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace"]
 

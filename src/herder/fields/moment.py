@@ -20,13 +20,13 @@ from sklearn.base import BaseEstimator
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted, non_negative_int, one_of, positive_int
 from herder.core.averages import RunningAverage
+from herder.data.table_form import TableForm, read_form
+from herder.data.variables import Codes, Variable, encode
 from herder.fields.condition import Condition
 from herder.fields.diagnostics import MomentDiagnostics, RowIndex, moment_diagnostics
 from herder.fields.live import RESTARTS, HerdSettings, MomentHerd, Position
 from herder.models.features import ENCODINGS
 from herder.models.moments import Moments
-from herder.models.tables import Form, read_form
-from herder.models.variables import Codes, Variable, encode
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
 
@@ -218,7 +218,7 @@ class MomentHerder(BaseEstimator):
             )
         if self.contradictions == "error":
             moments.require_consistent()
-        self._adopt(moments, Form("mapping", moments.names))
+        self._adopt(moments, TableForm("mapping", moments.names))
         self._rows = None
         self._index = None
         return self
@@ -326,7 +326,7 @@ class MomentHerder(BaseEstimator):
             left -= len(matching)
             yield matching
 
-    def _adopt(self, moments: Moments, form: Form) -> None:
+    def _adopt(self, moments: Moments, form: TableForm) -> None:
         one_of(self.encoding, "encoding", ENCODINGS)
         one_of(self.restarts, "restarts", RESTARTS)
         one_of(self.contradictions, "contradictions", ("error", "nearest"))

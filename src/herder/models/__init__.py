@@ -1,12 +1,12 @@
 """What is herded or sampled: variables, moments, features of cliques, pairwise models."""
 
+from herder.data.variables import Variable, decode, encode
 from herder.models.consistency import Contradiction
 from herder.models.exact import Exact, exact_samples
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
-from herder.models.variables import Variable, decode, encode
 
 __all__ = [
     "CliqueFeatures",

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder.data.variables import Codes
 from herder.models.layout import CliqueLayout
-from herder.models.variables import Codes
 
 __all__ = ["binary_tables", "count_binary", "count_cells", "exclude", "row_weight"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.data.variables import Variable, unite
 from herder.models.layout import CliqueLayout
-from herder.models.variables import Variable, unite
 
 if TYPE_CHECKING:
     from herder.models.moments import Moments

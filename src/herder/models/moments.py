@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
+from herder.data.variables import Codes, Variable, encode
 from herder.models.counting import count_binary, count_cells, row_weight
 from herder.models.layout import MAX_CELLS, CliqueLayout, all_cliques, as_cliques, n_cliques
 from herder.models.merging import add, growing
-from herder.models.variables import Codes, Variable, encode
 
 if TYPE_CHECKING:
     from herder.models.consistency import Contradiction
@@ -113,7 +113,7 @@ class Moments:
         cliques: Iterable[Iterable[int | str]] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Count a table that is coded already (see `herder.models.variables.encode`)."""
+        """Count a table that is coded already (see `herder.data.variables.encode`)."""
         order = positive_int(order, "order")
         names = [variable.name for variable in codes.variables]
         width = len(names)

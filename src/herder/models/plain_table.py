@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.models.columns import alphabet
+from herder.data.columns import alphabet
+from herder.data.variables import Variable
 from herder.models.counting import exclude
 from herder.models.moments import Moments
 from herder.models.plain_text import is_blank, read_label, read_name
 from herder.models.stated import Cell, Statement, conflicts_of, mean_count, spread
-from herder.models.variables import Variable
 
 __all__ = ["Source", "moments_of_rows", "tables_of_ones"]
 

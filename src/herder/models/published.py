@@ -48,13 +48,14 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder.data import open_table, write_table
-from herder.models.columns import alphabet, named_columns
+from herder.data.columns import alphabet
+from herder.data.forms import named_columns
+from herder.data.variables import Variable
 from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques
 from herder.models.moments import Moments
 from herder.models.plain_table import ROUNDING, Source, moments_of_rows, tables_of_ones
 from herder.models.plain_text import label_text, name_text
-from herder.models.variables import Variable
 
 __all__ = ["load", "read_counts", "save"]
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from herder.cli.demo import Row
 from herder.core.dynamics import Step, herd
 from herder.core.enumerated import EnumeratedSystem
+from herder.data.variables import Codes
 from herder.datasets import load_breast_cancer_binary
 from herder.fields.moment import moment_herd
 from herder.metrics import count_distribution, kl_divergence
 from herder.models.moments import Moments
-from herder.models.variables import Codes
 from herder.plots import (
     plot_agreement,
     plot_count_distribution,

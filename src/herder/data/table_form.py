@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.models.variables import Variable, decode, named_columns
+from herder.data.forms import form_of, named_columns
+from herder.data.variables import Variable, decode
 
-__all__ = ["Form", "read_form"]
+__all__ = ["TableForm", "read_form"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TableForm:
     """What kind of table: ``"array"``, ``"sparse"``, ``"mapping"``, ``"pandas"``, ``"polars"``.
 
     Parameters
@@ -73,7 +74,7 @@ class Form:
     def rows(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Iterator[Any]:
         """Rows one by one: arrays for an array, else mappings of column to label."""
         if self.kind in ("array", "sparse"):
-            dense = Form("array", dtype=self.dtype)
+            dense = TableForm("array", dtype=self.dtype)
             yield from dense.build(codes, variables)
             return
         columns = decode(codes, variables)
@@ -81,19 +82,18 @@ class Form:
             yield {name: column[r] for name, column in columns.items()}
 
 
-def read_form(X: Any) -> Form:
+def read_form(X: Any) -> TableForm:
     """Look at a table, without reading it."""
-    if hasattr(X, "tocsr"):
-        return Form("sparse", dtype=X.dtype)
+    form = form_of(X)
+    if form == "sparse":
+        return TableForm("sparse", dtype=X.dtype)
     named = named_columns(X)
     if named is None:
-        return Form("array", dtype=np.asarray(X).dtype)
-    names, _ = named
-    home = type(X).__module__.split(".")[0]
-    if home not in ("pandas", "polars"):
-        return Form("mapping", names)
-    schema = dict(zip(names, X.dtypes, strict=True))
-    return Form(home, names, schema=schema, labels=X.columns)
+        return TableForm("array", dtype=np.asarray(X).dtype)
+    if form not in ("pandas", "polars"):
+        return TableForm("mapping", named[0])
+    schema = dict(zip(named[0], X.dtypes, strict=True))
+    return TableForm(form, named[0], schema=schema, labels=X.columns)
 
 
 def _keeps(column: Any, dtype: Any) -> bool:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from herder.models.variables import Variable, code_dtype, decode, encode, unite
+from herder.data.variables import Variable, code_dtype, decode, encode, unite
 from tests.naming import refuses
 
 

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
 from herder._validation import one_of
-from herder.models.columns import Column, alphabet, named_columns, table_columns
+from herder.data.columns import Column, alphabet, table_columns
 
-__all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "named_columns", "unite"]
+__all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]
 
 #: Floats that are not whole numbers are labels only up to this many distinct values;
 #: beyond it the column is a measurement and wants bins.

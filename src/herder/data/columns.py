@@ -1,7 +1,6 @@
 """Columns of any table as distinct labels and positions, the common form that is coded."""
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.data.forms import is_missing, named_columns
 
-__all__ = ["Column", "alphabet", "named_columns", "table_columns"]
+__all__ = ["Column", "alphabet", "table_columns"]
 
 #: Integers within a range this wide are counted; others are sorted, which is slower.
 COUNTED_RANGE = 65_536
@@ -46,23 +46,6 @@ class Column:
     def is_numeric(self) -> bool:
         """Whether all labels are numbers, so that the column can be binned."""
         return bool(self.present) and all(_is_number(label) for label in self.present)
-
-
-def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
-    """Names and columns of a mapping, a pandas or polars frame or an arrow table, else None."""
-    if isinstance(X, Mapping):
-        return tuple(str(name) for name in X), list(X.values())
-    names = getattr(X, "column_names", None)  # pyarrow
-    if names is None and hasattr(X, "__getitem__"):
-        names = getattr(X, "columns", None)
-    if names is None:
-        return None
-    frame: Any = X
-    listed = list(names)
-    if len(set(listed)) < len(listed):
-        twice = min(str(name) for name in listed if listed.count(name) > 1)
-        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
-    return tuple(str(name) for name in listed), [frame[name] for name in listed]
 
 
 def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
@@ -175,7 +158,7 @@ def _sorted_column(name: str, array: NDArray[Any]) -> Column:
         array = array if array.dtype != np.dtype("M8[ns]") else array.astype("M8[us]")
     distinct, index = np.unique(array, return_inverse=True)
     labels: list[Any] = distinct.tolist()
-    if labels and _is_missing(labels[-1]):  # NumPy sorts NaN and NaT to the end, as one
+    if labels and is_missing(labels[-1]):  # NumPy sorts NaN and NaT to the end, as one
         labels[-1] = None
     kind = {"U": "str", "S": "bytes"}.get(array.dtype.kind, array.dtype.name)
     return Column(name, labels, index, kind)
@@ -191,19 +174,12 @@ def _object_column(name: str, array: NDArray[Any]) -> Column:
     position: dict[Any, int] = {}
     known: dict[Hashable, int] = {}
     for value in distinct:
-        label = None if _is_missing(value) else _plain(value)
+        label = None if is_missing(value) else _plain(value)
         position[value] = known.setdefault(label, len(labels))
         if position[value] == len(labels):
             labels.append(label)
     index = np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
     return Column(name, labels, index, "object")
-
-
-def _is_missing(value: object) -> bool:
-    """Whether this is None, NaN, or what pandas has for them."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _is_number(label: object) -> bool:
