@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ def read_binary(
             parts.append(cells[full].astype(np.int8))
             skipped += int((~full).sum())
             if weight is not None:
-                weights.append(_weights(source, weight, block)[full])
+                weights.append(_weights(source, weight, block.columns[weight][full]))
             n_read += len(block)
             progress(n_read / n_rows, "reading")
     rows = np.concatenate(parts)
@@ -211,8 +212,8 @@ def _read_state(cell: str) -> float:
     return np.nan if word.lower() in GAPS else np.inf
 
 
-def _weights(source: TableSource, name: str, block: Block) -> NDArray[np.float64]:
-    values = as_floats(block.columns[name], lambda _: np.nan)
+def _weights(source: TableSource, name: str, column: NDArray[Any]) -> NDArray[np.float64]:
+    values = as_floats(column, lambda _: np.nan)
     if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError(
             f"column {name!r} of {source.path} must hold weights from 0 on, got others"

@@ -4,7 +4,7 @@ Columns that distances are taken over are read once. All columns of the chosen r
 again at the end, so that text and labels come along and nothing else is held.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder.core.lanes import Progress
+from herder.data.numerals import as_floats
 from herder.data.numpy_table import map_array
 from herder.data.rows import Rows, require_finite
 from herder.data.source import Chunk, TableSource, silent
@@ -145,9 +146,8 @@ def read_scores(path: Path, sample: Sample) -> NDArray[Any]:
         values = array.reshape(-1, array.shape[-1])
         names = [f"x{j}" for j in range(values.shape[1])]
     else:
-        source = open_table(path)
-        names = list(source.names)
-        values = np.column_stack(_whole(source, names))
+        columns = open_table(path).whole()
+        names, values = list(columns), np.column_stack(list(columns.values()))
     wanted = sample.values.shape
     if set(sample.used) <= set(names):
         values = values[:, [names.index(name) for name in sample.used]]
@@ -188,34 +188,30 @@ def _map_sample(path: Path, roles: Roles) -> Sample:
 
 
 def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sample:
-    names, n = list(source.names), source.n_rows or 0
+    names, n = list(source.names), source.n_rows
     used = roles.used(source.path, names)
-    values: NDArray[Any] | None = None
+    values: NDArray[Any] = np.empty(0)
     others: dict[str, list[NDArray[Any]]] = {
         name: [] for name in (roles.label, roles.weight) if name is not None
     }
     trial: list[Chunk] = []
-    for start, chunk in _numbered(source):
-        columns = [_numbers(chunk[name]) for name in used]
-        odd = [name for name, column in zip(used, columns, strict=True) if column is None]
+    start = 0
+    for chunk in source.chunks(CHUNK_BYTES):
+        odd = [name for name in used if _has_text(chunk[name])]
         if odd:
             _refuse_text(source.path, odd, roles)
-        if values is None:
+        if not start:
             narrow = all(chunk[name].dtype in (np.float32, np.float16) for name in used)
             values = np.empty((n, len(used)), np.float32 if narrow else np.float64)
-        for j, column in enumerate(columns):
-            values[start : start + len(chunk[names[0]]), j] = column
+        stop = start + len(chunk[names[0]])
+        for j, name in enumerate(used):
+            values[start:stop, j] = as_floats(chunk[name], float)
         for name, parts in others.items():
             parts.append(chunk[name])
         trial += _examples(chunk, first=not start)
-        progress((start + len(chunk[names[0]])) / n, f"reading {source.path.name}")
-    if values is None:
-        raise ValueError(f"{source.path} must hold at least one row, got none")
+        start = stop
+        progress(start / n, f"reading {source.path.name}")
     kept = {name: np.concatenate(parts) for name, parts in others.items()}
-
-    def take(indices: NDArray[np.intp]) -> Chunk:
-        return _take(source, indices)
-
     return Sample(
         path=source.path,
         names=names,
@@ -225,47 +221,12 @@ def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sampl
         labels=kept.get(roles.label or ""),
         weight=kept.get(roles.weight or ""),
         trial={name: np.concatenate([rows[name] for rows in trial]) for name in names},
-        take=take,
+        take=source.take,
     )
 
 
-def _numbered(source: TableSource) -> Iterator[tuple[int, Chunk]]:
-    """Give chunks with the number of their first row."""
-    start = 0
-    for chunk in source.chunks(CHUNK_BYTES):
-        yield start, chunk
-        start += len(chunk[source.names[0]])
-
-
-def _whole(source: TableSource, names: Sequence[str]) -> list[NDArray[Any]]:
-    chunks = [chunk for _, chunk in _numbered(source)]
-    return [np.concatenate([chunk[name] for chunk in chunks]) for name in names]
-
-
-def _take(source: TableSource, indices: NDArray[np.intp]) -> Chunk:
-    """Read the file again for some of its rows."""
-    order = np.argsort(indices, kind="stable")
-    ranked = indices[order]
-    parts: list[Chunk] = []
-    for start, chunk in _numbered(source):
-        low, high = np.searchsorted(ranked, [start, start + len(chunk[source.names[0]])])
-        parts.append({name: column[ranked[low:high] - start] for name, column in chunk.items()})
-        if high == len(ranked):
-            break
-    if sum(len(part[source.names[0]]) for part in parts) != len(indices):
-        raise ValueError(f"{source.path} must stay as it is while it is read, got fewer rows")
-    place = np.empty(len(indices), dtype=np.intp)
-    place[order] = np.arange(len(indices))
-    return {name: np.concatenate([part[name] for part in parts])[place] for name in source.names}
-
-
-def _numbers(column: NDArray[Any]) -> NDArray[Any] | None:
-    """Give a column as numbers, gaps as NaN; None when it holds anything else."""
-    if column.dtype.kind in "biuf":
-        return column
-    if any(isinstance(item, str) for item in column):
-        return None
-    return np.array([np.nan if item is None else float(item) for item in column])
+def _has_text(column: NDArray[Any]) -> bool:
+    return column.dtype.kind == "O" and any(isinstance(item, str) for item in column)
 
 
 def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:

@@ -96,6 +96,30 @@ class TableSource:
         """Yield the columns of consecutive rows alone."""
         return (block.columns for block in self.blocks(max_bytes) if len(block))
 
+    def whole(self) -> Chunk:
+        """Return all columns."""
+        chunks = list(self.chunks())
+        return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in self.names}
+
+    def take(self, indices: NDArray[np.intp], max_bytes: int = CHUNK_BYTES) -> Chunk:
+        """Return all columns of some rows, counted from 0, in the order of ``indices``."""
+        order = np.argsort(indices, kind="stable")
+        ranked = indices[order]
+        parts: list[Chunk] = []
+        start = low = 0
+        for chunk in self.chunks(max_bytes):
+            stop = start + len(chunk[self.names[0]])
+            high = int(np.searchsorted(ranked, stop))
+            here = ranked[low:high] - start
+            parts.append({name: column[here] for name, column in chunk.items()})
+            start, low = stop, high
+            if low == len(ranked):
+                break
+        if low < len(ranked):
+            raise ValueError(f"{self.path} must stay as it is while it is read, got fewer rows")
+        back = np.argsort(order)
+        return {name: np.concatenate([p[name] for p in parts])[back] for name in self.names}
+
 
 class UnfitError(Exception):
     """A column that the format cannot hold; `write_table` adds the file's name."""

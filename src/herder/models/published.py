@@ -34,12 +34,9 @@ each other, which is refused unless contradictions are allowed; then
 - `Moments.contradictions` lists it, with both statements. A file that is saved has the means.
 """
 
-import csv
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import combinations, product
 from os import PathLike
-from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -103,23 +100,14 @@ def read_counts(
 def load(path: str | PathLike[str]) -> Moments:
     """Read a plain table from a csv, npz or parquet file."""
     table = open_table(path)
-    columns: dict[str, list[Any]] = {name: [] for name in table.names}
-    for chunk in table.chunks():
-        for name, column in chunk.items():
-            columns[name].extend(column.tolist())
-
-    @cache
-    def lines() -> list[int]:
-        with open(path, newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            return [reader.line_num for fields in reader if fields]
-
-    def where(row: int) -> str:
-        if Path(path).suffix.lower() != ".csv":
-            return f"row {row + 1} of {path}"
-        return f"line {lines()[row + 1]} of {path}"
-
-    return moments_of_rows(columns, source=Source(str(path), where))
+    blocks = list(table.blocks())
+    columns: dict[str, list[Any]] = {
+        name: [item for block in blocks for item in block.columns[name].tolist()]
+        for name in table.names
+    }
+    places = np.concatenate([block.places for block in blocks])
+    source = Source(str(path), lambda row: f"{table.unit} {places[row]} of {path}")
+    return moments_of_rows(columns, source=source)
 
 
 def save(moments: Moments, path: str | PathLike[str]) -> None:
