@@ -139,7 +139,7 @@ def test_equal_duplicates_are_fine():
         (("a", 1, "a", 0, 3, 10), "a column must have one value in a row, got a = 1 and 0"),
         (("", "", "b", "", "x", 10), "count must be a number, got 'x' in row 2"),
         (("b", "", "", "", "", 10), "count must be a number, got a blank in row 2"),
-        (("b", "", "", "", -1, 10), "count must not be negative, got -1 in row 2"),
+        (("b", "", "", "", -1, 10), "count must lie between 0 and its total 10, got -1 in row 2"),
         (("b", "", "", "", 1, ""), "total must be given, got a blank in row 2"),
         (("b", "", "", "", 1, 0), "total must be positive, got 0 in row 2"),
         (("", "", "", "", 1, 10), "variable_a must be given, got a blank in row 2"),
@@ -274,7 +274,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
 
 def test_a_count_above_its_total_is_a_mistake(tmp_path):
     (tmp_path / "a.csv").write_text("variable_a,variable_b,count,total\na,a,40,100\na,b,250,100\n")
-    with pytest.raises(ValueError, match=r"exceed its total, got 250 of 100 in line 3"):
+    with pytest.raises(ValueError, match=r"its total 100, got 250 in line 3"):
         Moments.load(tmp_path / "a.csv", contradictions="allow")
 
 

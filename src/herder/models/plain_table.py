@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from herder.data.columns import alphabet
 from herder.data.variables import Variable
+from herder.models.consistency import MAX_LISTED, Contradiction
 from herder.models.counting import exclude
 from herder.models.moments import Moments
 from herder.models.plain_text import is_blank, read_label, read_name
-from herder.models.stated import Cell, Statement, conflicts_of, mean_count, spread
+from herder.models.stated import Statement, in_words, mean_count, spread
 
 __all__ = ["Source", "moments_of_rows", "tables_of_ones"]
 
@@ -93,7 +94,7 @@ def moments_of_rows(
 ) -> Moments:
     """Make moments from the columns ``variable_a, value_a, ..., count, total``."""
     source = source or Source()
-    fields, n_letters = _known_columns(columns, source, total)
+    fields, letters = _known_columns(columns, source, total)
     reader = _Reader(source, {}, [], [])
     for name in names or ():
         reader.variable(name)
@@ -101,7 +102,7 @@ def moments_of_rows(
     nothing = [None] * len(fields["count"])
     pairs = [
         (fields[f"variable_{letter}"], fields.get(f"value_{letter}", nothing))
-        for letter in ascii_lowercase[:n_letters]
+        for letter in letters
     ]
     totals = fields.get("total", nothing)
     for row, (count, of) in enumerate(zip(fields["count"], totals, strict=True)):
@@ -119,15 +120,11 @@ def moments_of_rows(
                 f"total must be given, got a blank in {source.where(row)}: fill it in or pass "
                 "total="
             )
-        if number < 0:
-            raise ValueError(f"count must not be negative, got {number:g} in {source.where(row)}")
         if not known > 0:
             raise ValueError(f"total must be positive, got {known:g} in {source.where(row)}")
-        if number > known:
-            raise ValueError(
-                f"count must not exceed its total, got {number:g} of {known:g} in "
-                f"{source.where(row)}"
-            )
+        if not 0 <= number <= known:
+            rule = f"count must lie between 0 and its total {known:g}"
+            raise ValueError(f"{rule}, got {number:g} in {source.where(row)}")
         _note(reader, cell, number, known, row)
     if names is not None and len(reader.position) > n_named:
         extra = list(reader.position)[n_named:]
@@ -140,7 +137,7 @@ def moments_of_rows(
 
 def _known_columns(
     columns: Mapping[str, Sequence[Any]], source: Source, total: float | None
-) -> tuple[dict[str, Sequence[Any]], int]:
+) -> tuple[dict[str, Sequence[Any]], str]:
     fields: dict[str, Sequence[Any]] = {}
     for name, column in columns.items():
         known = name.strip().lower()
@@ -152,22 +149,16 @@ def _known_columns(
         if known in fields:
             raise ValueError(f"{source.title} must have each column once, got {known!r} twice")
         fields[known] = column
-    n_letters = 0
-    while f"variable_{ascii_lowercase[n_letters]}" in fields:
-        n_letters += 1
-    wanted = {"variable_a", "count"} | ({"total"} if total is None else set())
-    wanted |= {f"variable_{name[-1]}" for name in fields if name[-2] == "_"}
-    wanted |= {f"variable_{letter}" for letter in ascii_lowercase[:n_letters]}
-    for name in sorted(wanted - set(fields)):
-        hint = " (or pass total=)" if name == "total" else ""
-        raise ValueError(
-            f"{source.title} must have a column {name!r}{hint}, got {', '.join(columns)}"
-        )
-    beyond = sum(name.startswith("variable_") for name in fields) - n_letters
-    if beyond:
-        missing = ascii_lowercase[n_letters]
-        raise ValueError(f"{source.title} must have a column 'variable_{missing}', got later ones")
-    return fields, n_letters
+    used = [ascii_lowercase.index(name[-1]) for name in fields if name[-2] == "_"]
+    letters = ascii_lowercase[: max(used, default=0) + 1]
+    wanted = ["count", *(["total"] if total is None else [])]
+    for name in [f"variable_{letter}" for letter in letters] + wanted:
+        if name not in fields:
+            hint = " (or pass total=)" if name == "total" else ""
+            raise ValueError(
+                f"{source.title} must have a column {name!r}{hint}, got {', '.join(columns)}"
+            )
+    return fields, letters
 
 
 def _number(text: Any, name: str, source: Source, row: int) -> float:
@@ -278,20 +269,25 @@ def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
             pending = []
     counts = np.concatenate([tables[clique].ravel() for clique in cliques])
     totals = np.array([reader.entries[clique].total for clique in cliques])
-    repeated = [c for c in cliques if any(len(t) > 1 for t in reader.entries[c].cells.values())]
-    conflicts = conflicts_of((_worst_cell(reader, c) for c in repeated), reader.where)
-    return Moments(variables, cliques, counts, totals, conflicts=conflicts)
+    return Moments(variables, cliques, counts, totals, conflicts=_conflicts(reader, cliques))
 
 
-def _worst_cell(reader: _Reader, clique: Clique) -> Cell:
-    """Give the cell of a clique on which the statements differ most."""
-    cells = reader.entries[clique].cells
-    # rounding must not decide which of two as bad is shown
-    values = max(cells, key=lambda values: round(spread(cells[values]), 9))
+def _conflicts(reader: _Reader, cliques: Sequence[Clique]) -> tuple[Contradiction, ...]:
+    """Return for each clique the cell on which statements differ most; the worst cliques first."""
     names = list(reader.position)
-    columns = tuple(names[i] for i in clique)
-    event = ", ".join(f"{name}={value}" for name, value in zip(columns, values, strict=True))
-    return Cell(_title(reader, clique), columns, f"P({event})", cells[values])
+    found: list[Contradiction] = []
+    for clique in cliques:
+        cells = reader.entries[clique].cells
+        # rounding must not decide which of two as bad is shown
+        values = max(cells, key=lambda values: round(spread(cells[values]), 9))
+        size = spread(cells[values])
+        if size > 0:
+            columns = tuple(names[i] for i in clique)
+            event = ", ".join(f"{n}={value}" for n, value in zip(columns, values, strict=True))
+            told = in_words(event, cells[values], reader.where)
+            message = f"{_title(reader, clique)} is stated {told}"
+            found.append(Contradiction("stated", columns, size, message))
+    return tuple(sorted(found, key=lambda c: -round(c.size, 9))[:MAX_LISTED])
 
 
 def _has_parts(reader: _Reader, clique: Clique, ones: Mapping[Clique, Any]) -> bool:

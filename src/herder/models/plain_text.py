@@ -1,25 +1,21 @@
 """Labels and names as plain text, and back."""
 
 import math
-import re
 from collections.abc import Hashable
 from typing import Any
+
+from herder.data.forms import is_missing
+from herder.data.numerals import is_int, is_number
 
 __all__ = ["MISSING", "is_blank", "label_text", "name_text", "read_label", "read_name"]
 
 #: How the label of a missing value is written.
 MISSING = "(missing)"
 
-# No leading zeros: codes such as 007 are labels, not numbers.
-_INT = re.compile(r"0|-?[1-9][0-9]*")
-_FLOAT = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-
 
 def is_blank(field: Any) -> bool:
     """Whether a field of a table is left empty: None, NaN or nothing but spaces."""
-    if isinstance(field, str):
-        return not field.strip()
-    return field is None or type(field).__name__ == "NAType" or field != field
+    return not field.strip() if isinstance(field, str) else is_missing(field)
 
 
 def label_text(label: Hashable) -> str:
@@ -50,16 +46,16 @@ def read_label(field: Any) -> Hashable:
         return None
     if _is_quoted(text):
         return text[1:-1]
-    if _INT.fullmatch(text):
+    if is_int(text):
         return int(text)
-    if _FLOAT.fullmatch(text) and math.isfinite(float(text)):
+    if is_number(text) and math.isfinite(float(text)):
         return read_label(float(text))
     return text
 
 
 def name_text(name: str) -> str:
     """Write a name so that `read_name` gives it back, also if a file takes it for a number."""
-    number = _reads_as_number(name) and not _INT.fullmatch(name)
+    number = _reads_as_number(name) and not is_int(name)
     return f"'{name}'" if number or read_name(name) != name or not name else name
 
 

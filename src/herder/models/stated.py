@@ -11,13 +11,13 @@ taken to be better, since two reports that differ by more than chance are not ab
 rows. The same count of the same total counts once, however often it is listed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from herder.models.consistency import MAX_LISTED, ROUNDING, Contradiction
+from herder.models.consistency import ROUNDING
 
-__all__ = ["Cell", "Statement", "conflicts_of", "mean_count", "spread"]
+__all__ = ["Statement", "in_words", "mean_count", "spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,6 @@ class Statement:
     def share(self) -> float:
         """The probability."""
         return self.count / self.total
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell in words, with all that is stated about it."""
-
-    title: str
-    columns: tuple[str, ...]
-    event: str
-    statements: Sequence[Statement]
 
 
 def spread(statements: Sequence[Statement]) -> float:
@@ -81,33 +71,13 @@ def mean_count(statements: Sequence[Statement], total: float) -> float:
     return float(sum(shares) / len(shares) * Fraction(total))
 
 
-def conflicts_of(cells: Iterable[Cell], where: Callable[[int], str]) -> tuple[Contradiction, ...]:
-    """Cells whose statements differ, worst first, at most 1,000.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        What is stated.
-    where : callable
-        How to call a row.
-    """
-    sized = [(spread(cell.statements), cell) for cell in cells]
-    worst = sorted((pair for pair in sized if pair[0] > 0), key=lambda pair: -round(pair[0], 9))
-    return tuple(
-        Contradiction("stated", cell.columns, size, _message(cell, where))
-        for size, cell in worst[:MAX_LISTED]
-    )
-
-
-def _message(cell: Cell, where: Callable[[int], str]) -> str:
-    by_share = sorted(cell.statements, key=lambda statement: statement.share)
+def in_words(event: str, statements: Sequence[Statement], where: Callable[[int], str]) -> str:
+    """Return what is stated about a cell, at the extremes; ``where`` says how to call a row."""
+    by_share = sorted(statements, key=lambda statement: statement.share)
     first, second = sorted([by_share[0], by_share[-1]], key=lambda statement: statement.row)
-    n = len(cell.statements)
+    n = len(statements)
     times = "twice" if n == 2 else f"{n} times, at the extremes"
-    return (
-        f"{cell.title} is stated {times}: {cell.event} = {_words(first, where)} and "
-        f"{_words(second, where)}"
-    )
+    return f"{times}: P({event}) = {_words(first, where)} and {_words(second, where)}"
 
 
 def _words(statement: Statement, where: Callable[[int], str]) -> str:
