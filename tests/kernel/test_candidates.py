@@ -20,6 +20,7 @@ from herder.kernel.candidates import (
 from herder.kernel.mmd import mean_at
 from tests.kernel.plain import KINDS, PROFILES, sample
 from tests.naming import refuses
+from tests.sharing import shared_out
 
 #: Largest error, as a share of the largest value: kernel values of single precision are good to
 #: about 1e-7 each, sums of double to the last digits.
@@ -39,9 +40,9 @@ def close(found, expected, tol):
     assert np.abs(found - expected).max() <= tol * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("d", [1, 2, 3, 9, 20])
-@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize(
+    ("name", "d", "precision"), shared_out(KINDS, [1, 2, 3, 9, 20], ["single", "double"])
+)
 def test_kernel_means_are_those_of_numpy(name, d, precision):
     n = {1: 65, 2: 66, 3: 67}.get(d, 72)
     X = sample(n, d)

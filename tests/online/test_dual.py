@@ -12,6 +12,7 @@ from herder.online.mercer import Mercer
 from herder.online.rules import HARD, step
 from tests.online.dual_rows import LEARNERS, make_rows, make_rule, signed, teach
 from tests.online.plain import Plain
+from tests.sharing import shared_out
 
 
 def make_twin(name, n_features, n_classes=2, intercept=False, C=1.0, forget=0.0):
@@ -43,10 +44,10 @@ def twin_variances(twin, X):
     return found[:, 0] if twin.n_blocks == 1 else found
 
 
-@pytest.mark.parametrize("forget", [0.0, 0.1])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    ("name", "n_classes", "intercept", "forget"),
+    shared_out(LEARNERS, [2, 4], [False, True], [0.0, 0.1]),
+)
 def test_a_linear_kernel_is_the_primal_learner(name, n_classes, intercept, forget):
     X, labels = make_rows(n_classes=n_classes)
     twin = make_twin(name, 6, n_classes, intercept, C=0.7, forget=forget).learn_all(X, labels)

@@ -6,10 +6,10 @@ from scipy.sparse import csr_array
 
 from herder.online.rules import VARIANCE_FLOOR
 from tests.online.plain import AROW, CW, EVERY, GAUSSIAN, NHERD, SECOND, build
+from tests.sharing import shared_out
 
 DIAGONAL = [kind for kind in NHERD + AROW + CW + SECOND if kind[2] != "full"]
 FULL = [kind for kind in GAUSSIAN if kind[2] == "full"]
-N_UPDATES = 10_000_000
 
 
 def named(kind):
@@ -52,10 +52,11 @@ def healthy(model, kind):
 
 @pytest.mark.parametrize("kind", DIAGONAL, ids=named)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_ten_million_updates(kind, sparse):
+@pytest.mark.parametrize("n_updates", [500_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
+def test_millions_of_updates(kind, sparse, n_updates):
     """NHERD's default takes them alone, dense and sparse; the other forms share as many."""
-    share = N_UPDATES if kind == NHERD[0] else N_UPDATES // len(DIAGONAL)
-    X, y = extreme_rows(200_000, 3, seed=len(kind[2]))
+    share = n_updates if kind == NHERD[0] else n_updates // len(DIAGONAL)
+    X, y = extreme_rows(n_updates // 50, 3, seed=len(kind[2]))
     rows = thinned(X, 1) if sparse else X
     model = build(kind)
     for _ in range(4 * share // len(y) + 1):
@@ -68,9 +69,10 @@ def test_ten_million_updates(kind, sparse):
     assert np.isfinite(model.decision_function(rows[:1000])).all()
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=named)
-@pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"multi_class": "one-vs-rest"}])
+@pytest.mark.parametrize(
+    ("kind", "K", "options"),
+    shared_out(EVERY, [2, 3], [{}, {"average": True}, {"multi_class": "one-vs-rest"}]),
+)
 def test_extreme_rows_of_few_and_many_classes(kind, K, options):
     X, y = extreme_rows(2000, 3, seed=K, K=K)
     for rows in (X, thinned(X, 2)):

@@ -16,6 +16,7 @@ from tests.samplers.plain import (
     log_weight,
     small_models,
 )
+from tests.sharing import shared_out
 
 gibbs_module = import_module("herder.samplers.gibbs")
 
@@ -43,8 +44,7 @@ def noise_of(seed, shape, model, *, n_chains=1, chain=0):
     return noise, np.random.default_rng(swaps)
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-@pytest.mark.parametrize("order", ["sequential", "reversed"])
+@pytest.mark.parametrize(("name", "order"), shared_out(MODELS, ["sequential", "reversed"]))
 def test_it_retraces_the_textbook(name, order):
     model, n_sweeps = MODELS[name], 150
     scan = np.arange(model.n_sites)[:: 1 if order == "sequential" else -1]

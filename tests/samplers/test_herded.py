@@ -21,6 +21,7 @@ from tests.samplers.plain import (
     draw_potts,
     small_models,
 )
+from tests.sharing import shared_out
 
 STAR = [(0, j) for j in range(1, 14)]
 
@@ -39,8 +40,7 @@ def by_the_textbook(model, start, scans):
     return twin(model, start, scans)[0]
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-@pytest.mark.parametrize("order", ["sequential", "reversed"])
+@pytest.mark.parametrize(("name", "order"), shared_out(MODELS, ["sequential", "reversed"]))
 def test_it_retraces_the_textbook(name, order):
     model, n_sweeps = MODELS[name], 400
     scan = np.arange(model.n_sites)[:: 1 if order == "sequential" else -1]

@@ -24,6 +24,7 @@ from tests.samplers.plain import (
     total_variation,
     true_marginals,
 )
+from tests.sharing import shared_out
 
 MODELS = small_models()
 
@@ -62,8 +63,7 @@ def check_by_chains(run, truth_of_rows, model, truth):
     assert np.abs(gaps[~rare] / errors[~rare]).max() < CHAIN_LIMIT
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-@pytest.mark.parametrize("order", ["sequential", "reversed"])
+@pytest.mark.parametrize(("name", "order"), shared_out(MODELS, ["sequential", "reversed"]))
 def test_gibbs_visits_every_state_as_often_as_it_should(name, order):
     """Error bars from the sum over all lags of the true kernel of a sweep."""
     model, n_sweeps = MODELS[name], 40_000
@@ -89,24 +89,19 @@ def test_gibbs_given_some_sites(name):
     check_joint(model, run.samples, truth, errors)
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-def test_every_colour_class_in_turn_is_gibbs_sampling_too(name):
-    model = MODELS[name]
-    run = gibbs(model, 500, n_chains=N_CHAINS, burn_in=50, order="checkerboard", random_state=3)
-    check_by_chains(run, frequencies, model, distribution(model))
+#: sampler, sweeps, options
+KINDS = {
+    "by colours": (gibbs, 500, {"order": "checkerboard", "random_state": 3}),
+    "tempered": (gibbs, 400, {"temperatures": (1.0, 1.6, 3.0), "random_state": 4}),
+    "clusters": (swendsen_wang, 500, {"random_state": 6}),
+}
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-def test_tempering_keeps_the_distribution_of_the_first_temperature(name):
-    model = MODELS[name]
-    run = gibbs(
-        model,
-        400,
-        n_chains=N_CHAINS,
-        burn_in=50,
-        temperatures=(1.0, 1.6, 3.0),
-        random_state=4,
-    )
+@pytest.mark.parametrize(("name", "kind"), shared_out(MODELS, KINDS))
+def test_chains_visit_every_state_as_often_as_they_should(name, kind):
+    sampler, n_sweeps, options = KINDS[kind]
+    model = FRIENDLY[name] if sampler is swendsen_wang else MODELS[name]
+    run = sampler(model, n_sweeps, n_chains=N_CHAINS, burn_in=50, **options)
     check_by_chains(run, frequencies, model, distribution(model))
 
 
@@ -146,13 +141,6 @@ def test_tempering_with_evidence():
     check_by_chains(run, frequencies, model, distribution(model, evidence))
 
 
-@pytest.mark.parametrize("name", list(MODELS))
-def test_clusters_visit_every_state_as_often_as_they_should(name):
-    model = FRIENDLY[name]
-    run = swendsen_wang(model, 500, n_chains=N_CHAINS, burn_in=50, random_state=6)
-    check_by_chains(run, frequencies, model, distribution(model))
-
-
 @pytest.mark.parametrize(
     "name", ["complete 0/1", "ferromagnetic grid in a field", "sparse loop +-1", "potts loop"]
 )
@@ -178,15 +166,20 @@ def test_pairs_of_a_potts_grid(sampler, coupling):
     check_by_chains(run, lambda model, rows: pairs_of(model, edges, rows), model, truth)
 
 
-@pytest.mark.parametrize("name", ["complete +-1", "sparse loop 0/1", "potts loop"])
+LAST = {
+    "gibbs": (gibbs, {}),
+    "tempered": (gibbs, {"temperatures": (1.0, 2.0)}),
+    "clusters": (swendsen_wang, {}),
+}
+
+
 @pytest.mark.parametrize(
-    ("sampler", "options"),
-    [(gibbs, {}), (gibbs, {"temperatures": (1.0, 2.0)}), (swendsen_wang, {})],
-    ids=["gibbs", "tempered", "clusters"],
+    ("name", "kind"), shared_out(["complete +-1", "sparse loop 0/1", "potts loop"], LAST)
 )
-def test_last_states_of_many_chains_pass_a_chi_square_test(name, sampler, options):
+def test_last_states_of_many_chains_pass_a_chi_square_test(name, kind):
     """One state from each of 1,500 chains: independent draws, whatever a chain remembers."""
     model, n_chains = FRIENDLY[name], 1500
+    sampler, options = LAST[kind]
     run = sampler(model, 1, n_chains=n_chains, burn_in=40, random_state=10, **options)
     expected = n_chains * distribution(model)
     counts = n_chains * frequencies(model, run.samples)
