@@ -1,13 +1,29 @@
 """Files whose digest is right and whose content makes no sense: nothing but ModelFileError."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from scipy.sparse import csr_matrix
 
-from herder import NHERD, BoltzmannMachine, PairwiseModel, PottsModel, VotedPerceptron
+from herder import (
+    NHERD,
+    BoltzmannMachine,
+    GaussianMixture,
+    KernelHerder,
+    MomentHerder,
+    PairwiseModel,
+    ParameterError,
+    PottsModel,
+    VotedPerceptron,
+    gibbs,
+    herd_density,
+    herded_gibbs,
+    kernel_herd,
+    swendsen_wang,
+)
 from herder.core.state import ModelFileError, read_file, write_file
 from herder.io import load, save
 
@@ -16,6 +32,7 @@ X = rng.normal(size=(60, 6))
 LABELS = np.where(X[:, 0] > 0, "spam", "ham")
 BITS = (rng.random((300, 5)) < 0.2 + 0.5 * rng.random((300, 1))).astype(np.int64)
 ONE_ROW = X[:1].repeat(2, 0)
+MIXTURE = GaussianMixture([[-3.0, 0.0], [3.0, 1.0]], 1.0, [0.6, 0.4])
 
 
 def report(**changed):
@@ -38,6 +55,10 @@ MODELS = {
     "dense": lambda: PairwiseModel.random(6, random_state=1),
     "sparse": lambda: PairwiseModel.random(9, graph="grid", states=(0, 1), random_state=2),
     "potts": lambda: PottsModel.random(5, 4, random_state=4),
+    "herder": lambda: MomentHerder().fit({"a": [0, 1, 1, 0], "b": ["x", "y", "z", "x"]}),
+    "thinned": lambda: KernelHerder(5).fit(X),
+    "picks": lambda: kernel_herd(X, 5),
+    "density": lambda: herd_density(MIXTURE, 4, auxiliary=20),
 }
 
 
@@ -182,7 +203,72 @@ POTTS_CASES = [
     ({}, {"fields": np.zeros((5, 200))}, "fields must have a row for each of 5"),
     ({}, {"fields": np.zeros(5)}, "fields of shape"),
 ]
+COLUMN = {"name": "b", "values": ["x", "y", "z"], "dtype": "str", "edges": None}
+
+
+def columns(**changed):
+    """Return a header in which the second column is another."""
+    first = {"name": "a", "values": [0, 1], "dtype": "int64", "edges": None}
+    both = [first, {**COLUMN, **changed}]
+    return {"moments": {"variables": both, "from_rows": True, "conflicts": []}}
+
+
+FORM = {"kind": "mapping", "names": ["a", "b"], "dtype": None, "schema": None, "labels": None}
+HERDER_CASES = [
+    (columns(name="a"), {}, "cliques of columns"),
+    (columns(name=3), {}, "a column 3"),
+    (columns(values=["x", "y", "x"]), {}, "not all of them different"),
+    (columns(values=["x", "y"]), {}, "counts of shape"),
+    (columns(values=[["x"], "y", "z"]), {}, "the label"),
+    (columns(values=[{"module": "os"}, "y", "z"]), {}, "no 'module'"),
+    (columns(dtype="V8"), {}, "a column 'b' of 'V8'"),
+    (columns(dtype="no such"), {}, "whole MomentHerder"),
+    (columns(edges=[1.0]), {}, "1 edges of 'b'"),
+    ({"form": {**FORM, "kind": "os"}}, {}, "a table of the form 'os'|whole MomentHerder"),
+    ({"form": {**FORM, "names": ["a"]}}, {}, "1 names of 2 columns"),
+    (
+        {"form": {**FORM, "kind": "polars", "schema": {"a": "read_csv", "b": "String"}}},
+        {},
+        "X must",
+    ),
+    ({"params": {"encoding": "no such"}}, {}, "encoding must be"),
+    ({}, {"moments.members": np.array([[0, -1], [1, -1], [0, 7]])}, "members from -1 to 7"),
+    ({}, {"moments.members": np.array([[0, -1], [1, -1], [1, 0]])}, "cliques that are not sets"),
+    ({}, {"moments.members": np.array([[0, -1], [0, -1], [0, 1]])}, "cliques that are not sets"),
+    ({}, {"moments.counts": np.zeros(5)}, "counts of shape"),
+    ({}, {"moments.totals": np.array([4.0, 4.0, -4.0])}, "totals from"),
+    ({}, {"rows": np.array([[0, 9]], np.int8)}, "rows must hold codes"),
+    ({}, {"rows": np.zeros((1, 3), np.int8)}, "rows must be codes"),
+    ({}, {"hashes": np.zeros(2)}, "hashes of shape"),
+    ({"duplicate_share": "x"}, {}, "duplicate_share = 'x'"),
+]
+KERNEL = {"name": "gaussian", "bandwidth": 1.0}
+THINNED_CASES = [
+    ({"kernel": {**KERNEL, "name": "os"}}, {}, "no 'os'"),
+    ({"kernel": {**KERNEL, "bandwidth": -1.0}}, {}, "bandwidth must be"),
+    ({"kernel": {**KERNEL, "bandwidth": [1.0]}}, {}, "bandwidth must be"),
+    ({"kernel": {**KERNEL, "made_up": 1}}, {}, "made_up"),
+    ({"kernel": {"name": "energy", "bandwidth": 1.0, "centre": [0.0]}}, {}, "centre of shape"),
+    ({"mmd": None}, {}, "mmd = None"),
+    ({}, {"indices_": np.array([0, 1, 2, 3, -1])}, "indices_ from -1"),
+    ({}, {"weights_": np.zeros(4)}, "weights_ of shape"),
+    ({}, {"samples_": np.full((5, 6), np.nan)}, "samples_ with values"),
+]
+PICKS_CASES = [
+    ({}, {"indices": np.array([60])}, "indices from 60 to 60"),
+    ({}, {"scores": np.array([np.inf])}, "scores with values"),
+]
+DENSITY_CASES = [
+    ({"squared_norm": "x"}, {}, "squared_norm = 'x'"),
+    ({}, {"means": np.zeros(3)}, "means of shape"),
+    ({}, {"auxiliary": np.zeros((20, 3))}, "auxiliary of shape"),
+    ({}, {"auxiliary_sums": np.zeros(19)}, "auxiliary_sums of shape"),
+]
 CASES = {
+    "herder": HERDER_CASES,
+    "thinned": THINNED_CASES,
+    "picks": PICKS_CASES,
+    "density": DENSITY_CASES,
     "nherd": NHERD_CASES,
     "kernel": KERNEL_CASES,
     "voted": VOTED_CASES,
@@ -202,6 +288,86 @@ def test_what_makes_no_sense_is_refused(saved, tmp_path, key, header, arrays, me
     with pytest.raises(ModelFileError, match=message) as caught:
         load(path)
     assert str(caught.value).startswith(str(path))
+
+
+GRID = MODELS["sparse"]()
+POTTS = PottsModel.grid((3, 2), 3, 0.7)
+RUNS: dict[str, Any] = {
+    "table": lambda n, **run: gibbs(GRID, n, pairs="edges", **run),
+    "tempered": lambda n, **run: gibbs(GRID, n, temperatures=(1.0, 1.5), **run),
+    "herded": lambda n, **run: herded_gibbs(GRID, n, **run),
+    "contexts": lambda n, **run: herded_gibbs(POTTS, n, **run),
+    "clusters": lambda n, **run: swendsen_wang(POTTS, n, **run),
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "arrays"),
+    [
+        ("table", {"at/x": np.full(10, 2, np.uint8)}),
+        ("table", {"at/x": np.zeros(9, np.uint8)}),
+        ("table", {"at/x": np.zeros(10, np.int64)}),
+        ("table", {"counted/batches": np.zeros((32, 9, 1), np.int64)}),
+        ("table", {"counted/batches": np.full((32, 9, 1), -1, np.int32)}),
+        ("table", {"counted/counts": np.array([1000, 1])}),
+        ("table", {"counted/counts": np.array([20, 3])}),
+        ("table", {"counted/counts": np.array([0, 1])}),
+        ("table", {"counted/pairs": np.zeros((3, 2, 2), np.int64)}),
+        ("table", {"counted/edges": np.zeros((3, 2), np.int64)}),
+        ("tempered", {"at/who": np.array([0, 2])}),
+        ("tempered", {"at/who": np.array([-1, 0])}),
+        ("tempered", {"at/who": np.array([1, 1])}),
+        ("tempered", {"at/x": np.full((2, 9), 2, np.uint8)}),
+        ("tempered", {"at/f": np.zeros((2, 8))}),
+        ("tempered", {"at/f": np.full((2, 9), np.nan)}),
+        ("tempered", {"at/swaps": np.zeros((2, 2), np.int64)}),
+        ("tempered", {"at/t": np.array([-1])}),
+        ("herded", {"at/weights": np.zeros((9, 8), np.int64)}),
+        ("herded", {"at/weights": np.full((9, 16), 2**62)}),
+        ("contexts", {"at/x": np.full(6, 3, np.uint8)}),
+        ("contexts", {"at/second": np.zeros(1, np.uint64)}),
+        ("contexts", {"at/weights": np.zeros((1, 3), np.int64)}),
+        ("clusters", {"at/x": np.full(6, 3, np.uint8)}),
+        ("clusters", {"at/counts": np.array([1, -1])}),
+    ],
+)
+def test_a_run_does_not_go_on_from_what_makes_no_sense(tmp_path, key, arrays):
+    save(RUNS[key](20).position, tmp_path / "a")
+    assert RUNS[key](5, resume=load(tmp_path / "a")).n_sweeps == 25
+    changed = {f"0/{name}": value for name, value in arrays.items()}
+    path = rewritten(tmp_path / "a", tmp_path / "b", {}, changed)
+    with pytest.raises(ParameterError, match="resume must"):
+        RUNS[key](5, resume=load(path))
+
+
+@pytest.mark.parametrize(
+    "states",
+    [[], [{}], [{"bit_generator": "MT19937"}], [3], None],
+)
+def test_random_generators_that_make_no_sense(tmp_path, states):
+    save(RUNS["table"](20).position, tmp_path / "a")
+    path = rewritten(tmp_path / "a", tmp_path / "b", {"generators": [states]}, {})
+    with pytest.raises(ValueError, match="must"):
+        RUNS["table"](5, resume=load(path))
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"weights": np.zeros(3, np.int64)},
+        {"state": np.full(5, 2, np.int16)},
+        {"state": np.zeros(4, np.int16)},
+        {"state": np.zeros(5)},
+        {"visited": np.full((1, 5), -1, np.int16)},
+        {"visited": np.zeros((1000, 5), np.int16)},
+    ],
+)
+def test_a_moment_herd_does_not_go_on_from_what_makes_no_sense(tmp_path, arrays):
+    own = MomentHerder(restarts="visited").fit(BITS)
+    save(own.herd(20).position, tmp_path / "a")
+    path = rewritten(tmp_path / "a", tmp_path / "b", {}, arrays)
+    with pytest.raises(ParameterError, match="resume must"):
+        own.herd(5, resume=load(path))
 
 
 def test_a_report_needs_only_what_every_fit_has(saved, tmp_path):

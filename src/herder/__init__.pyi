@@ -29,8 +29,8 @@ from herder.kernel.approximate import Subsample as Subsample
 from herder.kernel.ascent import KernelMean as KernelMean
 from herder.kernel.bandwidth import median_bandwidth as median_bandwidth
 from herder.kernel.comparison import ColumnErrors as ColumnErrors
-from herder.kernel.density import DensityHerding as DensityHerding
 from herder.kernel.density import herd_density as herd_density
+from herder.kernel.density_herding import DensityHerding as DensityHerding
 from herder.kernel.estimator import KernelHerder as KernelHerder
 from herder.kernel.functions import Energy as Energy
 from herder.kernel.functions import Gaussian as Gaussian

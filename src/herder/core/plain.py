@@ -97,9 +97,12 @@ def read_texts(texts: Any, name: str) -> list[str]:
     return found
 
 
-def plain_estimator(model: Any) -> Header:
-    """Give the parameters of an estimator and the names of its features, for JSON."""
-    params = model.get_params(deep=False)
+def plain_estimator(model: Any, **replaced: Any) -> Header:
+    """Give the parameters of an estimator and the names of its features, for JSON.
+
+    Parameters that JSON cannot hold, and that the caller keeps otherwise, may be replaced.
+    """
+    params: Header = model.get_params(deep=False) | replaced
     names: Iterable[str] = getattr(model, "feature_names_in_", ())
     return {
         "params": {key: _plain(key, value) for key, value in params.items()},

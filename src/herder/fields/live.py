@@ -32,7 +32,7 @@ from herder.fields.system import Pool, Setup, Tally
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
-__all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace"]
+__all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace", "check_codes"]
 
 Engine = BinaryHerd | AtomHerd | CliqueHerd
 
@@ -177,7 +177,7 @@ class MomentHerd:
     ) -> None:
         self.moments = moments
         self.features = CliqueFeatures.of(moments, encoding)
-        known = None if rows is None else _as_rows(rows, moments)
+        known = None if rows is None else check_codes(rows, moments)
         self.restarts = _restarts(restarts, known)
         self.rates = _as_rates(rates, self.features.n_features)
         start = self._start(start_weights)
@@ -322,7 +322,7 @@ class MomentHerd:
                 got=f"{weights.shape} and {len(visited)}",
             )
         for codes in (position.state[None], visited):
-            _as_rows(codes, self.moments, "resume")
+            check_codes(codes, self.moments, "resume")
 
     def _pool(self, rows: NDArray[np.integer] | None, visited: NDArray[np.integer]) -> Pool:
         width = self.moments.n_variables
@@ -366,7 +366,8 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
     return units // np.gcd.reduce(units)  # only ratios matter
 
 
-def _as_rows(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
+def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
+    """Return rows of codes, which must be codes of the moments' values."""
     codes = np.asarray(rows)
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
         raise ParameterError(

@@ -20,11 +20,21 @@ from sklearn.base import BaseEstimator
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted, non_negative_int, one_of, positive_int
 from herder.core.averages import RunningAverage
+from herder.core.plain import (
+    Arrays,
+    Header,
+    plain_estimator,
+    read_array,
+    read_estimator,
+    read_number,
+)
+from herder.core.state import State, nest, unnest
 from herder.data.table_form import TableForm, read_form
 from herder.data.variables import Codes, Variable, encode
+from herder.fields import moment_state
 from herder.fields.condition import Condition
 from herder.fields.diagnostics import MomentDiagnostics, RowIndex, moment_diagnostics
-from herder.fields.live import RESTARTS, HerdSettings, MomentHerd, Position
+from herder.fields.live import RESTARTS, HerdSettings, MomentHerd, Position, check_codes
 from herder.models.features import ENCODINGS
 from herder.models.moments import Moments
 
@@ -219,8 +229,6 @@ class MomentHerder(BaseEstimator):
         if self.contradictions == "error":
             moments.require_consistent()
         self._adopt(moments, TableForm("mapping", moments.names))
-        self._rows = None
-        self._index = None
         return self
 
     def sample(self, n_samples: int, *, where: Mapping[str, Any] | None = None) -> Any:
@@ -315,6 +323,31 @@ class MomentHerder(BaseEstimator):
             live.reset_count()
         return live
 
+    def to_state(self) -> State:
+        """Give the moments and the rows to restart from, and a header that JSON can hold."""
+        self._check_fitted()
+        arrays, moments = moment_state.moments_to_state(self.moments_)
+        form = moment_state.plain_form(self._form)
+        header = {**plain_estimator(self), "moments": moments, "form": form}
+        arrays = nest("moments.", arrays)
+        if self._rows is not None and self._index is not None:
+            arrays |= {"rows": self._rows, "hashes": self._index.hashes}
+            header["duplicate_share"] = self._index.duplicate_share
+        return arrays, header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a herder of what `to_state` gave."""
+        own = unnest("moments.", arrays)
+        moments = moment_state.moments_from_state(own, header["moments"])
+        herder = read_estimator(cls, header, moments.n_variables)
+        herder._adopt(moments, moment_state.form_of_plain(header["form"], moments.n_variables))
+        if "rows" in arrays:
+            herder._rows = check_codes(arrays["rows"], moments)
+            hashes = read_array(arrays, "hashes", (None,), np.uint64)
+            herder._index = RowIndex(hashes, read_number(header, "duplicate_share", float))
+        return herder
+
     def _matching(
         self, live: MomentHerd, n_samples: int, condition: Condition
     ) -> Iterator[NDArray[Any]]:
@@ -333,8 +366,8 @@ class MomentHerder(BaseEstimator):
         non_negative_int(self.burn_in, "burn_in")
         if hasattr(self, "diagnostics_"):
             del self.diagnostics_
-        self.moments_ = moments
-        self._form = form
+        self.moments_, self._form = moments, form
+        self._rows, self._index = None, None
         self.n_features_in_ = moments.n_variables
         if form.named:
             self.feature_names_in_ = np.array(moments.names, dtype=object)

@@ -9,7 +9,8 @@ from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
 from herder.kernel.ascent import KernelMean
 from herder.kernel.bandwidth import median_bandwidth
 from herder.kernel.comparison import ColumnErrors
-from herder.kernel.density import DensityHerding, herd_density
+from herder.kernel.density import herd_density
+from herder.kernel.density_herding import DensityHerding
 from herder.kernel.functions import (
     Energy,
     Gaussian,

@@ -27,7 +27,7 @@ ascent is Newton's. More starts per pick did not lower the error in our measurem
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
@@ -38,6 +38,7 @@ from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
 from herder.kernel.bandwidth import median_distance
+from herder.kernel.density_herding import TIE_TOL, DensityHerding
 from herder.kernel.functions import (
     KERNELS,
     Bandwidth,
@@ -46,11 +47,10 @@ from herder.kernel.functions import (
     Kernel,
     Radial,
     Stein,
-    diagonal_of,
 )
 from herder.kernel.mixture import GaussianMixture, as_bandwidth, as_floats, halton
 
-__all__ = ["DensityHerding", "herd_density"]
+__all__ = ["herd_density"]
 
 #: Auxiliary points by default. From 1,000 on the error of the herd no longer depended on their
 #: number, in 2, 5 and 10 dimensions.
@@ -58,10 +58,6 @@ N_AUXILIARY = 4000
 
 #: Points whose median distance is the default bandwidth of a mixture.
 N_MEDIAN = 1000
-
-#: Auxiliary points whose scores are this close, relative to the largest kernel mean, tie, and
-#: the first is the start: rounding never decides.
-TIE_TOL = 1e-9
 
 #: Reports of progress in one run, about.
 N_REPORTS = 100
@@ -73,82 +69,6 @@ RADIAL = [name for name, kind in KERNELS.items() if issubclass(kind, Radial)]
 Density: TypeAlias = GaussianMixture | KernelMean
 
 Landscape: TypeAlias = MixtureLandscape | FunctionLandscape
-
-
-@dataclass(frozen=True, eq=False)
-class DensityHerding:
-    """Points of a herded density, in order; the first n are the herd of size n.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The picks, those of an earlier run that was gone on from included. ``np.asarray`` of the
-        result gives them.
-    kernel : Kernel
-        The kernel with its bandwidth.
-    means : ndarray of shape (n,)
-        Kernel mean of the target at each pick.
-    sums : ndarray of shape (n,)
-        Sum of the kernel between each pick and all before it.
-    squared_norm : float
-        Squared norm of the kernel mean; NaN if it was not given.
-    auxiliary : ndarray of shape (m, d)
-        Where maximisations started.
-    auxiliary_sums : ndarray of shape (m,)
-        Sum of the kernel between each auxiliary point and all picks, to go on from.
-    """
-
-    points: NDArray[np.float64]
-    kernel: Kernel
-    means: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    squared_norm: float
-    auxiliary: NDArray[np.float64]
-    auxiliary_sums: NDArray[np.float64]
-
-    @property
-    def bandwidth(self) -> Bandwidth:
-        """Bandwidth of the kernel; NaN if that has none."""
-        return getattr(self.kernel, "bandwidth", np.nan)
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """Score of each pick when it was picked: what equation 4.20 maximises."""
-        return self.means - self.sums / np.arange(1, len(self) + 1)
-
-    @property
-    def expected_values(self) -> NDArray[np.float64]:
-        """Mean under the target of the score that each pick maximised; NaN if unknown."""
-        before = np.cumsum(self.means) - self.means
-        return self.squared_norm - before / np.arange(1, len(self) + 1)
-
-    @property
-    def violations(self) -> NDArray[np.intp]:
-        """Picks that did not reach the mean score: the maximisation failed there.
-
-        None are found if the squared norm of the target is not known.
-        """
-        slack = TIE_TOL * float(self.means.max())
-        return np.flatnonzero(self.values < self.expected_values - slack)
-
-    @property
-    def errors(self) -> NDArray[np.float64]:
-        """MMD between the target and the first T picks, T = 1 ... n; NaN if unknown."""
-        t = np.arange(1, len(self) + 1)
-        pairs = np.cumsum(2 * self.sums + diagonal_of(self.kernel, self.points))
-        squares = self.squared_norm - 2 * np.cumsum(self.means) / t + pairs / t / t
-        return np.sqrt(np.maximum(squares, 0.0))
-
-    @property
-    def mmd(self) -> float:
-        """MMD between the target and all picks; NaN if the target's squared norm is unknown."""
-        return float(self.errors[-1])
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.points, dtype=dtype, copy=copy)
 
 
 def herd_density(

@@ -8,8 +8,23 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_points, positive_int
+from herder.core.plain import (
+    Arrays,
+    Header,
+    plain_estimator,
+    read_array,
+    read_estimator,
+    read_number,
+)
+from herder.core.state import State
 from herder.kernel.functions import Stein
-from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
+from herder.kernel.resolve import (
+    BandwidthLike,
+    KernelLike,
+    plain_kernel,
+    read_kernel,
+    resolve_kernel,
+)
 from herder.kernel.thinning import thin
 
 __all__ = ["KernelHerder"]
@@ -100,6 +115,34 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.mmd_ = chosen.mmd
         self._n_features_out = len(chosen)
         return self
+
+    def to_state(self) -> State:
+        """Give the chosen points, and a header that JSON can hold."""
+        check_fitted(self, "samples_")
+        own = None if isinstance(self.kernel, str) else plain_kernel(self.kernel)
+        header = {
+            **plain_estimator(self, kernel=self.kernel if own is None else None),
+            "own_kernel": own,
+            "kernel": plain_kernel(self.kernel_),
+            "mmd": float(self.mmd_),
+        }
+        return {name: getattr(self, name) for name in ("indices_", "samples_", "weights_")}, header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make an estimator of what `to_state` gave."""
+        samples = read_array(arrays, "samples_", (None, None), arrays["samples_"].dtype)
+        n, d = samples.shape
+        model = read_estimator(cls, header, d)
+        if header["own_kernel"] is not None:
+            model.kernel = read_kernel(header["own_kernel"], d)
+        model.kernel_ = read_kernel(header["kernel"], d)
+        model.indices_ = read_array(arrays, "indices_", (n,), np.intp, low=0)
+        model.samples_ = samples
+        model.weights_ = read_array(arrays, "weights_", (n,))
+        model.mmd_ = read_number(header, "mmd", float, low=None)
+        model._n_features_out = n
+        return model
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Kernel values of every row of ``X`` to the chosen points."""

@@ -16,7 +16,7 @@ rounding never decides.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.core.lanes import Progress
+from herder.core.plain import Arrays, Header, read_array
+from herder.core.state import State
 from herder.data.rows import read_rows, read_weights
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import DOUBLE_TIES, pick_first, typical
@@ -48,6 +50,17 @@ class KernelHerding:
 
     indices: NDArray[np.intp]
     scores: NDArray[np.float64]
+
+    def to_state(self) -> State:
+        """Give picks and scores; there is nothing else."""
+        return {"indices": self.indices, "scores": self.scores}, {}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a result of what `to_state` gave."""
+        scores = read_array(arrays, "scores", (None,))
+        last = len(scores) - 1
+        return cls(read_array(arrays, "indices", (None,), np.intp, low=0, high=last), scores)
 
 
 def kernel_herd(

@@ -9,10 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of
+from herder.core.plain import Header, read_array
 from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows, median_distance
 from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel, centred
 
-__all__ = ["BandwidthLike", "KernelLike", "attach_scores", "resolve_kernel"]
+__all__ = [
+    "BandwidthLike",
+    "KernelLike",
+    "attach_scores",
+    "plain_kernel",
+    "read_kernel",
+    "resolve_kernel",
+]
 
 #: Columns whose spreads differ by more than this are unlike enough to say so.
 UNLIKE = 100.0
@@ -73,6 +81,28 @@ def _resolve(
         scale = _lengths(bandwidth, values.shape[1])
     lengths = np.asarray(scale * spread)
     return kind(float(lengths) if lengths.ndim == 0 else lengths)
+
+
+def plain_kernel(kernel: Any) -> Header:
+    """Give a kernel as JSON can hold it; one of the user's own is refused."""
+    name = next((name for name, kind in KERNELS.items() if type(kernel) is kind), None)
+    if name is None:
+        kind = type(kernel).__name__
+        raise ParameterTypeError("kernel", "be one of herder's own to be saved", got=kind)
+    parts = {key: np.asarray(value).tolist() for key, value in vars(kernel).items()}
+    return {"name": name, **parts}
+
+
+def read_kernel(plain: Header, n_features: int) -> Kernel:
+    """Make a kernel of what `plain_kernel` gave, for so many columns."""
+    parts = dict(plain)
+    kind: Any = KERNELS[parts.pop("name")]
+    parts["bandwidth"] = _lengths(parts["bandwidth"], n_features)
+    if parts.get("centre") is not None:
+        parts["centre"] = read_array(
+            {"centre": np.array(parts["centre"], np.float64)}, "centre", (n_features,)
+        )
+    return kind(**parts)
 
 
 def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:

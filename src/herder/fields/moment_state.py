@@ -1,0 +1,177 @@
+"""States of what a `MomentHerder` holds: moments, labels, and the form of its table.
+
+Labels are kept as JSON has them, dates and bytes as text. Frames come back as frames, with the
+dtypes of their columns as far as these have a name.
+"""
+
+from collections.abc import Hashable
+from dataclasses import asdict
+from datetime import date, datetime
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from herder._errors import ParameterTypeError
+from herder.core.plain import Arrays, Header, read_array, read_number, read_record, read_texts
+from herder.core.state import State
+from herder.data.table_form import TableForm
+from herder.data.variables import MAX_VALUES, Variable
+from herder.models.consistency import Contradiction
+from herder.models.layout import CliqueLayout
+from herder.models.moments import Moments
+
+__all__ = ["form_of_plain", "moments_from_state", "moments_to_state", "plain_form"]
+
+#: Labels that JSON does not have: how they are written and read.
+WRITTEN: dict[type, Any] = {datetime: datetime.isoformat, date: date.isoformat, bytes: bytes.hex}
+READ = {"datetime": datetime.fromisoformat, "date": date.fromisoformat, "bytes": bytes.fromhex}
+
+#: Kinds of dtypes that a column may be decoded to.
+KINDS = "biufUSMO"
+
+
+def moments_to_state(moments: Moments) -> State:
+    """Give counts and cliques, and the columns as JSON can hold them."""
+    columns = [
+        {
+            "name": variable.name,
+            "values": [_plain_label(value) for value in variable.values],
+            "dtype": variable.dtype,
+            "edges": None if variable.edges is None else list(variable.edges),
+        }
+        for variable in moments.variables
+    ]
+    arrays = {
+        "counts": moments.counts,
+        "totals": moments.totals,
+        "members": moments.layout.members.astype(np.int64),
+    }
+    conflicts = [asdict(conflict) for conflict in moments.conflicts]
+    return arrays, {
+        "variables": columns,
+        "from_rows": bool(moments.from_rows),
+        "conflicts": conflicts,
+    }
+
+
+def moments_from_state(arrays: Arrays, header: Header) -> Moments:
+    """Make moments of what `moments_to_state` gave."""
+    variables = tuple(_variable(plain) for plain in header["variables"])
+    width = len(variables)
+    members = read_array(arrays, "members", (None, None), np.int64, low=-1, high=width - 1)
+    cliques = tuple(tuple(row[row >= 0].tolist()) for row in members)
+    if len(set(cliques)) != len(cliques) or not all(
+        clique and list(clique) == sorted(set(clique)) for clique in cliques
+    ):
+        raise ValueError("cliques that are not sets of columns")
+    names = [variable.name for variable in variables]
+    if not cliques or len(set(names)) != width:
+        raise ValueError(f"{len(cliques)} cliques of columns {names}")
+    layout = CliqueLayout.of([variable.n_values for variable in variables], cliques)
+    return Moments(
+        variables,
+        cliques,
+        read_array(arrays, "counts", (int(layout.offsets[-1]),)),
+        read_array(arrays, "totals", (len(cliques),), low=0),
+        read_number(header, "from_rows", bool),
+        tuple(read_record(Contradiction, plain) for plain in header["conflicts"]),
+    )
+
+
+def _variable(plain: Header) -> Variable:
+    values = tuple(_label(value) for value in plain["values"])
+    edges = plain["edges"]
+    if not isinstance(plain["name"], str) or np.dtype(plain["dtype"]).kind not in KINDS:
+        raise ValueError(f"a column {plain['name']!r} of {plain['dtype']!r}")
+    if not 0 < len(set(values)) == len(values) <= MAX_VALUES:
+        raise ValueError(f"{len(values)} values of {plain['name']!r}, not all of them different")
+    if edges is not None:
+        cuts = np.array(edges, np.float64)
+        if cuts.ndim != 1 or len(cuts) + 1 + (None in values) != len(values):
+            raise ValueError(f"{len(edges)} edges of {plain['name']!r}")
+        edges = tuple(cuts.tolist())
+    return Variable(plain["name"], values, plain["dtype"], edges)
+
+
+def _plain_label(value: Any) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) not in WRITTEN:
+        kind = type(value).__name__
+        raise ParameterTypeError("X", "hold numbers, texts and dates to be saved", got=kind)
+    return {type(value).__name__: WRITTEN[type(value)](value)}
+
+
+def _label(plain: Any) -> Hashable:
+    if isinstance(plain, dict):
+        ((kind, text),) = plain.items()
+        return READ[kind](text)
+    if plain is not None and type(plain) not in (bool, int, float, str):
+        raise ValueError(f"the label {plain!r}")
+    return plain
+
+
+def plain_form(form: TableForm) -> Header:
+    """Give the form of a table as JSON can hold it."""
+    schema = None
+    if form.schema is not None:
+        schema = {name: _plain_dtype(form.kind, kind) for name, kind in form.schema.items()}
+    labels = None
+    if form.labels is not None and form.kind == "pandas":
+        labels = [_plain_label(label) for label in form.labels.tolist()]
+    dtype = None if form.dtype is None else np.dtype(form.dtype).str
+    return {
+        "kind": form.kind,
+        "names": list(form.names),
+        "dtype": dtype,
+        "schema": schema,
+        "labels": labels,
+    }
+
+
+def form_of_plain(plain: Header, width: int) -> TableForm:
+    """Make the form that `plain_form` described, of a table of so many columns."""
+    kind, names = plain["kind"], tuple(read_texts(plain["names"], "names"))
+    if kind in ("array", "sparse"):
+        return TableForm(kind, dtype=np.dtype(plain["dtype"]))
+    if len(names) != width:
+        raise ValueError(f"{len(names)} names of {width} columns")
+    if kind == "mapping":
+        return TableForm(kind, names)
+    if kind not in ("pandas", "polars") or plain["schema"].keys() != set(names):
+        raise ValueError(f"a table of the form {kind!r}")
+    frames: Any = import_module(kind)
+    schema = {name: _dtype(kind, plain["schema"][name]) for name in names}
+    labels = names if plain["labels"] is None else [_label(label) for label in plain["labels"]]
+    if len(labels) != width:
+        raise ValueError(f"{len(labels)} labels of {width} columns")
+    index = frames.Index(labels) if kind == "pandas" else list(labels)
+    return TableForm(kind, names, schema=schema, labels=index)
+
+
+def _plain_dtype(kind: str, dtype: Any) -> Any:
+    """Give the dtype of a column of a frame by its name, or by its categories."""
+    if type(dtype).__name__ in ("CategoricalDtype", "Enum"):
+        categories = dtype.categories
+        values = None if categories is None else [_plain_label(v) for v in categories.to_list()]
+        return {"categories": values, "ordered": bool(getattr(dtype, "ordered", False))}
+    if _dtype(kind, str(dtype)) != dtype:
+        raise ParameterTypeError("X", "have columns of plain dtypes to be saved", got=str(dtype))
+    return str(dtype)
+
+
+def _dtype(kind: str, plain: Any) -> Any:
+    frames: Any = import_module(kind)
+    if isinstance(plain, str):
+        if kind == "pandas":
+            return frames.api.types.pandas_dtype(plain)
+        found = getattr(frames, plain, None)
+        if not (isinstance(found, type) and issubclass(found, frames.DataType)):
+            raise ParameterTypeError("X", "have columns of plain dtypes to be saved", got=plain)
+        return found
+    categories = plain["categories"]
+    values = None if categories is None else [_label(value) for value in categories]
+    if kind == "pandas":
+        return frames.CategoricalDtype(values, ordered=plain["ordered"])
+    return frames.Enum(values)

@@ -1,0 +1,119 @@
+"""What `herd_density` returns: points of a herded density, and how near they are to it."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.core.plain import Arrays, Header, read_array, read_number
+from herder.core.state import State
+from herder.kernel.functions import Bandwidth, Kernel, diagonal_of
+from herder.kernel.resolve import plain_kernel, read_kernel
+
+__all__ = ["TIE_TOL", "DensityHerding"]
+
+#: Auxiliary points whose scores are this close, relative to the largest kernel mean, tie, and
+#: the first is the start: rounding never decides.
+TIE_TOL = 1e-9
+
+#: Fields that are arrays.
+ARRAYS = ("points", "means", "sums", "auxiliary", "auxiliary_sums")
+
+
+@dataclass(frozen=True, eq=False)
+class DensityHerding:
+    """Points of a herded density, in order; the first n are the herd of size n.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The picks, those of an earlier run that was gone on from included. ``np.asarray`` of the
+        result gives them.
+    kernel : Kernel
+        The kernel with its bandwidth.
+    means : ndarray of shape (n,)
+        Kernel mean of the target at each pick.
+    sums : ndarray of shape (n,)
+        Sum of the kernel between each pick and all before it.
+    squared_norm : float
+        Squared norm of the kernel mean; NaN if it was not given.
+    auxiliary : ndarray of shape (m, d)
+        Where maximisations started.
+    auxiliary_sums : ndarray of shape (m,)
+        Sum of the kernel between each auxiliary point and all picks, to go on from.
+    """
+
+    points: NDArray[np.float64]
+    kernel: Kernel
+    means: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    squared_norm: float
+    auxiliary: NDArray[np.float64]
+    auxiliary_sums: NDArray[np.float64]
+
+    @property
+    def bandwidth(self) -> Bandwidth:
+        """Bandwidth of the kernel; NaN if that has none."""
+        return getattr(self.kernel, "bandwidth", np.nan)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Score of each pick when it was picked: what equation 4.20 maximises."""
+        return self.means - self.sums / np.arange(1, len(self) + 1)
+
+    @property
+    def expected_values(self) -> NDArray[np.float64]:
+        """Mean under the target of the score that each pick maximised; NaN if unknown."""
+        before = np.cumsum(self.means) - self.means
+        return self.squared_norm - before / np.arange(1, len(self) + 1)
+
+    @property
+    def violations(self) -> NDArray[np.intp]:
+        """Picks that did not reach the mean score: the maximisation failed there.
+
+        None are found if the squared norm of the target is not known.
+        """
+        slack = TIE_TOL * float(self.means.max())
+        return np.flatnonzero(self.values < self.expected_values - slack)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """MMD between the target and the first T picks, T = 1 ... n; NaN if unknown."""
+        t = np.arange(1, len(self) + 1)
+        pairs = np.cumsum(2 * self.sums + diagonal_of(self.kernel, self.points))
+        squares = self.squared_norm - 2 * np.cumsum(self.means) / t + pairs / t / t
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    @property
+    def mmd(self) -> float:
+        """MMD between the target and all picks; NaN if the target's squared norm is unknown."""
+        return float(self.errors[-1])
+
+    def to_state(self) -> State:
+        """Give the picks and the sums, and the kernel as JSON can hold it."""
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        header = {"kernel": plain_kernel(self.kernel), "squared_norm": float(self.squared_norm)}
+        return arrays, header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a result of what `to_state` gave."""
+        points = read_array(arrays, "points", (None, None))
+        n, d = points.shape
+        auxiliary = read_array(arrays, "auxiliary", (None, d))
+        return cls(
+            points=points,
+            kernel=read_kernel(header["kernel"], d),
+            means=read_array(arrays, "means", (n,)),
+            sums=read_array(arrays, "sums", (n,)),
+            squared_norm=read_number(header, "squared_norm", float, low=None),
+            auxiliary=auxiliary,
+            auxiliary_sums=read_array(arrays, "auxiliary_sums", (len(auxiliary),)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.points, dtype=dtype, copy=copy)
