@@ -13,11 +13,14 @@ from herder.models.exact import exact_field, exact_samples
 from herder.models.frontier import plan_sum
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
+from tests.sharing import shared_out
 
 
-@pytest.mark.parametrize("n", [3, 10, 5000])
-@pytest.mark.parametrize(("coupling", "field"), [(0.7, 0.0), (-0.4, 0.3), (1.2, -0.1)])
-def test_ising_ring(n, coupling, field):
+@pytest.mark.parametrize(
+    ("n", "terms"), shared_out([5000, 10, 3], [(0.7, 0.0), (-0.4, 0.3), (1.2, -0.1)])
+)
+def test_ising_ring(n, terms):
+    coupling, field = terms
     exact = PairwiseModel.grid(n, coupling, field, periodic=True).exact(method="transfer")
     root = math.sqrt(math.exp(2 * coupling) * math.sinh(field) ** 2 + math.exp(-2 * coupling))
     first = math.exp(coupling) * math.cosh(field) + root

@@ -187,9 +187,12 @@ def conditional_errors(model, samples, start):
     return max(largest for _, largest in sums.values())
 
 
-@pytest.mark.parametrize("initial", ["centre", "spread"])
 @pytest.mark.parametrize(
-    "name", ["complete +-1", "sparse loop 0/1", "many neighbours", "huge couplings", "one site"]
+    ("name", "initial"),
+    shared_out(
+        ["complete +-1", "sparse loop 0/1", "many neighbours", "huge couplings", "one site"],
+        ["centre", "spread"],
+    ),
 )
 def test_conditional_frequencies_are_right_within_one_visit(name, initial):
     """Weights stay in (p - 1, p]: counts are off by less than one, and by 1/2 from p - 1/2."""
@@ -200,8 +203,12 @@ def test_conditional_frequencies_are_right_within_one_visit(name, initial):
     assert worst < (0.5 + 1e-9 if initial == "centre" else 1 + 1e-9)
 
 
-@pytest.mark.parametrize("initial", ["centre", "spread"])
-@pytest.mark.parametrize("name", ["potts complete", "potts loop", "potts with many neighbours"])
+@pytest.mark.parametrize(
+    ("name", "initial"),
+    shared_out(
+        ["potts complete", "potts loop", "potts with many neighbours"], ["centre", "spread"]
+    ),
+)
 def test_conditional_frequencies_of_many_states(name, initial):
     """Counts stay within a bound that does not grow with the number of visits."""
     model = MODELS[name]
