@@ -1,39 +1,43 @@
 import numpy as np
 import pytest
 
-from herder.cli.demo import fields as part
+from herder.cli.demo import load_job
+from herder.core.summary import Table
 from herder.learn.boltzmann import BoltzmannMachine
-from herder.report import Page
+from herder.report import page_html
+
+script = load_job("fields")
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(part, "SWEEPS", (100, 1000, 5000))
-    monkeypatch.setattr(part, "N_LEARN", 1600)
-    monkeypatch.setattr(part, "N_HIDDEN", 4)
+    monkeypatch.setattr(script, "SWEEPS", (100, 1000, 5000))
+    monkeypatch.setattr(script, "N_LEARN", 1600)
+    monkeypatch.setattr(script, "N_HIDDEN", 4)
 
 
-def test_both_jobs_beat_their_alternatives(small, tmp_path):
-    page = Page("demo", "of one part")
-    sampled, filled = part.part(page)
+def test_both_jobs_beat_their_alternatives(small):
+    summary = script.job()
+    (table,) = summary.blocks
+    assert isinstance(table, Table)
+    (*_, sampled, gibbs), (*_, filled, majority) = table.cells()
     # herded Gibbs has about a tenth of the error; half of it is far from luck
-    assert float(sampled.ours) < float(sampled.alternative.split()[0]) / 2
-    ours, theirs = (float(text.split("%")[0]) for text in (filled.ours, filled.alternative))
+    assert float(sampled) < float(gibbs.split()[0]) / 2
+    ours, theirs = (float(text.split("%")[0]) for text in (filled, majority))
     assert ours < theirs - 5
-    page.save(tmp_path / "page.html")
-    html = (tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("A random field, sampled", "after 5,000 sweeps", "Pixels that are missing"):
+    html = page_html(summary)
+    for words in ("A random field, sampled", "after 5,000 sweeps", "Missing pixels"):
         assert words in html
     assert html.count("<svg") + html.count("<img") == 3
 
 
 def test_pixels_are_hidden_and_only_those_are_filled(monkeypatch):
-    monkeypatch.setattr(part, "N_HIDDEN", 1)
+    monkeypatch.setattr(script, "N_HIDDEN", 1)
     rng = np.random.default_rng(0)
     first = rng.random(2000) < 0.7
     copies = np.column_stack([first, first, rng.random(2000) < 0.4]).astype(np.int8)
     machine = BoltzmannMachine(alpha=1e-4).fit(copies[:1000])
-    filled = part.fill_pixels(machine, copies[:1000], copies[1000:])
+    filled = script.fill_pixels(machine, copies[:1000], copies[1000:])
     assert (filled.hidden.sum(axis=1) == 1).all()
     for guess in (filled.by_machine, filled.by_majority):
         assert np.array_equal(guess[~filled.hidden], copies[1000:][~filled.hidden])

@@ -44,7 +44,7 @@ def test_help_lists_the_verbs():
         assert verb in text
 
 
-@pytest.mark.parametrize("verb", ["moments", "synth", "demo"])
+@pytest.mark.parametrize("verb", ["moments", "synth"])
 def test_every_option_has_a_help_text(verb):
     import typer.main
 
@@ -253,29 +253,6 @@ def test_outputs_are_replaced(binary_csv, tmp_path):
     out.write_text("old")
     run("synth", binary_csv, "-n", 10, "-o", out)
     assert len(read(out)["rain"]) == 10
-
-
-def test_demo_writes_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr("herder.cli.demo.moments.N_ROWS", 1000)
-    monkeypatch.setattr("herder.cli.demo.thin.N_DRAWS", 2000)
-    monkeypatch.setattr("herder.cli.demo.thin.N_RANDOM", 5)
-    monkeypatch.setattr("herder.cli.demo.noise.STRIDE", 40)
-    monkeypatch.setattr("herder.cli.demo.noise.RATES", (0.1,))
-    monkeypatch.setattr("herder.cli.demo.noise.N_STREAM", 300)
-    monkeypatch.setattr("herder.cli.demo.fields.SWEEPS", (100, 200))
-    monkeypatch.setattr("herder.cli.demo.fields.N_LEARN", 400)
-    monkeypatch.setattr("herder.cli.demo.fields.N_HIDDEN", 2)
-    page = tmp_path / "demo.html"
-    text = run("demo", "-o", page).stdout
-    assert "herder demo" in text
-    assert "independent" in text
-    assert str(page) in text.replace("\n", "")
-    html = page.read_text(encoding="utf-8")
-    assert not re.search(r"https?:|<link|<script|url\(", html)
-    for words in ("A table from its pair counts", "The loop, step by step", "independent columns"):
-        assert words in html
-    assert html.index("A posterior in 100 draws") < html.index("A table from its pair counts")
-    assert html.index("The loop, step by step") < html.index("Labels that are wrong")
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ app.command("synth")(synth_verb)
 app.command("learn")(learn_verb)
 app.command("predict")(predict_verb)
 _add("sample", sample_verb)
-app.command("demo")(demo_verb)
+_add("demo", demo_verb)
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ __all__ = [
 
 Level: TypeAlias = Literal["plain", "good", "warning", "code"]
 
-#: Names longer than this are cut in plain text.
+#: Names of rows longer than this are cut in plain text.
 NAME_WIDTH = 28
 
 
@@ -213,7 +213,7 @@ def text_lines(block: Block) -> list[str]:
         rows = [[fact.label, show(fact.value, fact.spec), fact.meaning] for fact in block.rows]
         return _aligned(rows, [False] * 3)
     if isinstance(block, Table):
-        cells = [[_cut(cell) for cell in row] for row in block.cells()]
+        cells = [[_cut(first), *others] for first, *others in block.cells()]
         lines = _aligned([list(block.header), *cells], block.numeric())
         return [block.caption, *lines] if block.caption else lines
     return []

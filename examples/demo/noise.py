@@ -1,4 +1,4 @@
-"""The demo's part on wrong labels: pairs of digits, told apart by five online learners.
+"""Noisy labels: pairs of digits, distinguished by five online learners.
 
 Each learner makes five passes over two thirds of the rows of two digits, whose labels are flipped
 with the given probability; its C is chosen among `RATES` by three-fold cross-validation on these
@@ -7,23 +7,19 @@ noisy labels. It is judged by the other third, with right labels.
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.cli.demo import Row
-from herder.online.aggressive import PassiveAggressive
+from herder import AROW, NHERD, PassiveAggressive, Perceptron
+from herder.core.summary import Picture, Section, Summary, Table, Text
 from herder.online.classifier import OnlineClassifier
-from herder.online.gaussian import AROW, NHERD
-from herder.online.perceptron import Perceptron
 from herder.plots import plot_calibration, plot_progressive, plot_update
-from herder.report import Picture, Table, Text
 
-if TYPE_CHECKING:
-    from herder.report import Page
+__all__ = ["job"]
 
-__all__ = ["part"]
+COMPARED = ("job", "measured", "herder", "alternative")
 
 #: Shares of wrong labels.
 NOISES = (0.0, 0.1, 0.3)
@@ -55,52 +51,61 @@ class Task(NamedTuple):
     test_labels: NDArray[np.bool_]
 
 
-def part(page: "Page") -> list[Row]:
-    """Add the errors under wrong labels, and how a learner bears them."""
+def job() -> Summary:
+    """Learn pairs of digits from noisy labels by five learners."""
     pixels, digit = _digits()
     pairs = list(combinations(range(10), 2))[::STRIDE]
     errors = {
-        name: [mean_error(make, pixels, digit, pairs, noise) for noise in NOISES]
+        name: [100 * mean_error(make, pixels, digit, pairs, noise) for noise in NOISES]
         for name, make in LEARNERS.items()
     }
-    page.add(
-        "Labels that are wrong",
-        Text(
-            f"{len(pairs)} pairs of handwritten digits, to be told apart by rows some of whose "
-            "labels are wrong. NHERD and AROW keep a covariance over their weights and move less "
-            "where they have seen much. The alternatives move all weights alike. Each chose its "
-            "C by cross-validation on the noisy labels; the labels of the test are right."
-        ),
-        Table(
-            ("test error, %", *(f"{noise:.0%} wrong" for noise in NOISES)),
-            [(name, *(f"{100 * error:.1f}" for error in row)) for name, row in errors.items()],
-            f"Mean over {len(pairs)} pairs of digits",
-        ),
-        Table(
-            ("test error, %", *(f"C = {C:g}" for C in RATES)),
-            _by_rate(pixels, digit, pairs, NOISES[-1]),
-            f"The same by C, {NOISES[-1]:.0%} of the labels wrong: learners with a covariance "
-            "forgive a wrong choice",
-        ),
-        _stream(pixels, digit),
-        Picture(
-            plot_update(),
-            "Weight vectors before and after one row, and the ellipses of five learners.",
-            "One update from the row (1, 2). Left: NHERD moves every weight vector by one linear "
-            "map. Right: the same mean, and five ways to be surer of it afterwards.",
-        ),
-        _calibration(pixels, digit),
+    table = Table(
+        ("test error, %", *(f"{noise:.0%} wrong" for noise in NOISES)),
+        [(name, *row) for name, row in errors.items()],
+        ("", *[".1f"] * len(NOISES)),
+        f"Mean over {len(pairs)} pairs of digits",
     )
-    return [
-        Row(
+    section = Section(
+        "Noisy labels",
+        [
+            Text(
+                f"{len(pairs)} pairs of handwritten digits, to be distinguished by rows some of "
+                "whose labels are wrong. NHERD and AROW keep a covariance over their weights and "
+                "move less where they have seen much. The alternatives move all weights alike. "
+                "Each chose its C by cross-validation on the noisy labels; the labels of the test "
+                "are right."
+            ),
+            table,
+            Table(
+                ("test error, %", *(f"C = {C:g}" for C in RATES)),
+                _by_rate(pixels, digit, pairs, NOISES[-1]),
+                ("", *[".1f"] * len(RATES)),
+                f"The same by C, {NOISES[-1]:.0%} of the labels wrong: learners with a covariance "
+                "forgive a wrong choice",
+            ),
+            _stream(pixels, digit),
+            Picture(
+                "update",
+                plot_update(),
+                "Weight vectors before and after one row, and the ellipses of five learners.",
+                "One update from the row (1, 2). Left: NHERD moves every weight vector by one "
+                "linear map. Right: the same mean, and five ways to be surer of it afterwards.",
+            ),
+            _calibration(pixels, digit),
+        ],
+    )
+    found = {name: cells for name, *cells in table.cells()}
+    rows = [
+        (
             f"learn with {noise:.0%} wrong labels",
             "test error, %",
-            f"{100 * errors['NHERD'][k]:.1f} (NHERD), {100 * errors['AROW'][k]:.1f} (AROW)",
-            f"{100 * errors['passive-aggressive, PA-II'][k]:.1f} (PA-II), "
-            f"{100 * errors['perceptron'][k]:.1f} (perceptron)",
+            f"{found['NHERD'][k]} (NHERD), {found['AROW'][k]} (AROW)",
+            f"{found['passive-aggressive, PA-II'][k]} (PA-II), "
+            f"{found['perceptron'][k]} (perceptron)",
         )
         for k, noise in enumerate(NOISES)
     ]
+    return Summary("Noisy labels", [Table(COMPARED, rows)], [section])
 
 
 def _digits() -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -133,8 +138,8 @@ def _by_rate(
     digit: NDArray[np.intp],
     pairs: list[tuple[int, int]],
     noise: float,
-) -> list[tuple[str, ...]]:
-    """Give the mean test error of each learner that has a C, for each C."""
+) -> list[tuple[object, ...]]:
+    """Return the mean test error of each learner that has a C, for each C, in per cent."""
     lines = []
     for name, make in LEARNERS.items():
         if name == "perceptron":
@@ -145,7 +150,7 @@ def _by_rate(
             for c, C in enumerate(RATES):
                 found = make(C).fit(task.rows, task.labels).predict(task.test_rows)
                 errors[c] += np.mean(found != task.test_labels) / len(pairs)
-        lines.append((name, *(f"{100 * error:.1f}" for error in errors)))
+        lines.append((name, *(100 * errors).tolist()))
     return lines
 
 
@@ -169,8 +174,8 @@ def choose_rate(make: Callable[[float], OnlineClassifier], task: Task) -> float:
     errors = np.zeros(len(RATES))
     for c, C in enumerate(RATES):
         for k in range(3):
-            taught = make(C).fit(task.rows[fold != k], task.labels[fold != k])
-            errors[c] += np.mean(taught.predict(task.rows[fold == k]) != task.labels[fold == k])
+            model = make(C).fit(task.rows[fold != k], task.labels[fold != k])
+            errors[c] += np.mean(model.predict(task.rows[fold == k]) != task.labels[fold == k])
     return RATES[int(errors.argmin())]
 
 
@@ -188,24 +193,30 @@ def _stream(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Picture:
             model.partial_fit(pixels[rows[here]], labels[here], classes=[False, True])
             histories[name].append((model.n_seen_, model.progressive_error_))
     return Picture(
+        "progressive",
         plot_progressive(histories, noise=noise),
         "Progressive error of five learners against the number of rows.",
         f"Odd against even digits, {noise:.0%} of the labels wrong, C = 0.1: the share of rows "
-        "predicted wrongly before they were learnt. A learner that knew the truth would be at the "
-        "dashed line.",
+        "predicted wrongly before they were learnt. A learner that knew the right labels would be "
+        "at the dashed line.",
     )
 
 
 def _calibration(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Picture:
-    """Draw how far the probabilities can be trusted, on the half that was not learnt."""
+    """Draw the calibration of the probabilities, on the held-out half."""
     rng = np.random.default_rng(1)
     labels = (digit % 2 == 1) ^ (rng.random(len(digit)) < NOISES[1])
     order = rng.permutation(len(digit))
     half, rest = np.array_split(order, 2)
     model = NHERD().fit(pixels[half], labels[half])
     return Picture(
+        "calibration",
         plot_calibration({"NHERD": model.predict_proba(pixels[rest])[:, 1]}, labels[rest]),
-        "Share of odd digits against the probability given, and how often it was given.",
-        f"Probabilities of a digit to be odd, {NOISES[1]:.0%} of the labels wrong, on rows that "
-        "were not learnt. On the diagonal they would be right.",
+        "Share of odd digits against the predicted probability, and how often it was predicted.",
+        f"Probabilities of a digit to be odd, {NOISES[1]:.0%} of the labels wrong, on "
+        "held-out rows. On the diagonal they would be right.",
     )
+
+
+if __name__ == "__main__":
+    print(job())

@@ -1,4 +1,4 @@
-r"""The demo's part on thinning: a posterior of 20,000 draws, and 100 of them in its place.
+r"""Thinning: the 100 most representative of 20,000 draws of a posterior.
 
 The posterior is that of a logistic regression on four measurements of the breast cancer data,
 
@@ -9,22 +9,18 @@ have the shape of the posterior at its peak, times :math:`2.38 / \sqrt d`.
 """
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.cli.demo import Row
-from herder.kernel.mmd import mmd
-from herder.kernel.result import Thinning
-from herder.kernel.thinning import thin
+from herder import Thinning, mmd, thin
+from herder.core.summary import Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.plots import plot_marginals, plot_mmd_path, plot_picks
-from herder.report import Facts, Picture, Table, Text
 
-if TYPE_CHECKING:
-    from herder.report import Page
+__all__ = ["job"]
 
-__all__ = ["part"]
+COMPARED = ("job", "measured", "herder", "alternative")
 
 #: Chains, draws of all of them together, and draws that are kept.
 N_CHAINS, N_DRAWS, N_SELECT = 4, 20_000, 100
@@ -46,72 +42,72 @@ class Regression(NamedTuple):
     names: tuple[str, ...]
 
 
-def part(page: "Page") -> list[Row]:
-    """Add a posterior and the few draws that stand for it."""
+def job() -> Summary:
+    """Thin the draws of a posterior, and compare them with every k-th draw and random ones."""
     data = _regression()
     draws = sample_posterior(data, N_DRAWS // N_CHAINS)
     flat = draws.reshape(-1, draws.shape[2])
     began = time.perf_counter()
     chosen = thin(draws, N_SELECT)
     seconds = time.perf_counter() - began
-    every = np.arange(0, len(flat), len(flat) // N_SELECT)[:N_SELECT]
-    spaced = mmd(flat, flat[every])
+    stride = len(flat) // N_SELECT
+    every = np.arange(0, len(flat), stride)[:N_SELECT]
     errors = _prediction_errors(data, flat, chosen.indices, every)
-    page.add(
+    distance = f"{chosen.mmd:.4f}"
+    distance_every = f"{mmd(flat, flat[every]):.4f} (every {stride}th draw)"
+    error = f"{errors.chosen:.4f}"
+    error_every = f"{errors.spaced:.4f} (every {stride}th draw)"
+    section = Section(
         "A posterior in 100 draws",
-        Text(
-            f"A logistic regression tells malignant from benign tumours by {len(COLUMNS)} "
-            f"measurements. Metropolis gave {len(flat):,} draws of its {flat.shape[1]} "
-            f"coefficients, in {N_CHAINS} chains. Whoever carries them on, through a simulation "
-            f"or to a colleague, wants few. herder.thin(draws, {N_SELECT}) chose {N_SELECT} in "
-            f"{seconds:.1f} s (compilation included). The obvious alternatives are every "
-            f"{len(flat) // N_SELECT}th draw, and draws at random."
-        ),
-        Facts(
-            [
-                (
-                    "distance to all draws (MMD)",
-                    f"{chosen.mmd:.4f}",
-                    f"every {len(flat) // N_SELECT}th draw: {spaced:.4f}; at random: "
-                    f"{chosen.mmd_random:.4f} (root mean square)",
-                ),
-                (
-                    "predicted probability off by at most",
-                    f"{errors.chosen:.4f}",
-                    f"over all patients; every {len(flat) // N_SELECT}th draw: "
-                    f"{errors.spaced:.4f}; at random: {errors.random:.4f} (mean of {N_RANDOM} "
-                    "subsets)",
-                ),
-            ]
-        ),
-        Picture(
-            plot_picks(flat, chosen, names=data.names),
-            "All draws and the chosen ones in two principal components.",
-            "All draws in their first two principal components, and those chosen: more even than "
-            "chance would have them.",
-        ),
-        Picture(
-            plot_marginals(flat, chosen, names=data.names),
-            "Histograms of each coefficient, of all draws and of the chosen ones.",
-            "Each coefficient, all draws (filled) and the chosen ones (line).",
-        ),
-        Table(
-            ("coefficient", "mean", "chosen", "sd", "chosen", "5 %", "chosen", "95 %", "chosen"),
-            _losses(chosen, data.names),
-            "What was lost",
-        ),
-        _path(draws, chosen),
+        [
+            Text(
+                f"A logistic regression distinguishes malignant from benign tumours by "
+                f"{len(COLUMNS)} measurements. Metropolis gave {len(flat):,} draws of its "
+                f"{flat.shape[1]} coefficients, in {N_CHAINS} chains. Whoever carries them on, "
+                f"through a simulation or to a colleague, wants few. "
+                f"herder.thin(draws, {N_SELECT}) chose {N_SELECT} in {seconds:.1f} s (compilation "
+                f"included). The obvious alternatives are every {stride}th draw, and draws at "
+                "random."
+            ),
+            Facts(
+                [
+                    Fact(
+                        "distance to all draws (MMD)",
+                        distance,
+                        meaning=f"{distance_every}; {chosen.mmd_random:.4f} (at random, root mean "
+                        "square)",
+                    ),
+                    Fact(
+                        "largest error of a predicted probability",
+                        error,
+                        meaning=f"over all patients; {error_every}; {errors.random:.4f} (at "
+                        f"random, mean of {N_RANDOM} subsets)",
+                    ),
+                ]
+            ),
+            Picture(
+                "picks",
+                plot_picks(flat, chosen, names=data.names),
+                "All draws and the chosen ones in two principal components.",
+                "All draws in their first two principal components, and those chosen: more even "
+                "than chance would have them.",
+            ),
+            Picture(
+                "marginals",
+                plot_marginals(flat, chosen, names=data.names),
+                "Histograms of each coefficient, of all draws and of the chosen ones.",
+                "Each coefficient, all draws (filled) and the chosen ones (line).",
+            ),
+            _column_errors(chosen, data.names),
+            _path(draws, chosen),
+        ],
     )
-    job = f"thin {len(flat):,} draws to {N_SELECT}"
-    return [
-        Row(job, "distance to all (MMD)", f"{chosen.mmd:.4f}", f"{spaced:.4f} (every k-th draw)"),
-        Row(
-            job,
-            "worst error of a prediction",
-            f"{errors.chosen:.4f}",
-            f"{errors.spaced:.4f} (every k-th draw)",
-        ),
+    what = f"thin {len(flat):,} draws to {N_SELECT}"
+    rows = [
+        (what, "distance to all (MMD)", distance, distance_every),
+        (what, "worst error of a prediction", error, error_every),
     ]
+    return Summary("Thinning", [Table(COMPARED, rows)], [section])
 
 
 def _regression() -> Regression:
@@ -197,28 +193,32 @@ def _prediction_errors(
     return _Errors(error(chosen), error(every), float(np.mean([error(s) for s in subsets])))
 
 
-def _losses(chosen: Thinning, names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    lost = chosen.column_errors()
-    low, high = lost.quantiles.index(0.05), lost.quantiles.index(0.95)
-    pairs = [
-        (lost.mean_before, lost.mean_after),
-        (lost.sd_before, lost.sd_after),
-        (lost.quantiles_before[low], lost.quantiles_after[low]),
-        (lost.quantiles_before[high], lost.quantiles_after[high]),
-    ]
-    return [
-        (name, *(f"{values[j]:.2f}" for pair in pairs for values in pair))
-        for j, name in enumerate(names)
-    ]
+def _column_errors(chosen: Thinning, names: tuple[str, ...]) -> Table:
+    found = chosen.column_errors()
+    low, high = found.quantiles.index(0.05), found.quantiles.index(0.95)
+    values = np.column_stack(
+        [
+            *(found.mean_before, found.mean_after, found.sd_before, found.sd_after),
+            *(found.quantiles_before[low], found.quantiles_after[low]),
+            *(found.quantiles_before[high], found.quantiles_after[high]),
+        ]
+    )
+    return Table(
+        ("coefficient", "mean", "chosen", "sd", "chosen", "5 %", "chosen", "95 %", "chosen"),
+        [(name, *row) for name, row in zip(names, values.tolist(), strict=True)],
+        ("", *[".2f"] * values.shape[1]),
+        "Error per column",
+    )
 
 
 def _path(draws: NDArray[np.float64], chosen: Thinning) -> Picture:
-    """Herding's own order, whose first rows are the choice of a smaller size."""
+    """Draw the MMD of plain herding, a nested ordering."""
     n = draws.shape[0] * draws.shape[1]
     path = thin(draws, N_SELECT, refine=False).path
     sizes = np.unique(np.geomspace(1, N_SELECT, 20).round().astype(np.intp))
     scale = chosen.mmd_random * np.sqrt(N_SELECT / (n - N_SELECT))
     return Picture(
+        "mmd",
         plot_mmd_path(
             sizes,
             path[sizes - 1],
@@ -229,3 +229,7 @@ def _path(draws: NDArray[np.float64], chosen: Thinning) -> Picture:
         f"Distance to all draws. The line is herding with refine=False, whose first T rows are "
         f"the choice of size T; the dot is the set of {N_SELECT} after exchange sweeps.",
     )
+
+
+if __name__ == "__main__":
+    print(job())
