@@ -5,8 +5,13 @@ import pytest
 
 from herder import mmd, thin
 from herder.kernel import Energy, Gaussian, Laplace, Stein, median_bandwidth
-from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows, median_distance
-from herder.kernel.resolve import attach_scores, resolve_kernel
+from herder.kernel.bandwidth import (
+    MEDIAN_ROWS,
+    attach_scores,
+    even_rows,
+    median_distance,
+    resolve_kernel,
+)
 from tests.kernel.plain import median, sample
 from tests.naming import refuses
 

@@ -183,16 +183,16 @@ def test_worst_columns_come_first():
 def test_the_printed_table():
     lines = str(skewed()).splitlines()
     assert len(lines) == 12
-    assert lines[0].startswith("23 of 100 rows: changes in standard deviations")
+    assert lines[0].startswith("23 of 100 rows: error per column")
     heads = "column mean sd 5% 25% 50% 75% 95% distance"
     assert lines[1].split() == heads.split()
     assert lines[2].startswith("col4")
     assert len({len(line) for line in lines[1:10]}) == 1
-    assert "a random subset would be +-0.1839" in lines[10]  # sqrt(77 / 23 / 99)
+    assert lines[10].endswith("a random subset of that size has ±0.1839")  # sqrt(77 / 23 / 99)
     assert lines[11] == "and 4 more columns with smaller errors"
     short = str(compare_columns(np.eye(3), [0], names=["a", "b", "c" * 40]))
     assert "more columns" not in short
-    assert "c" * 21 + "..." in short
+    assert "c" * 25 + "..." in short
 
 
 def test_to_dict_is_plain_and_makes_a_frame():

@@ -25,14 +25,13 @@ from numpy.typing import NDArray
 from herder.core.lanes import Progress
 from herder.kernel.bandwidth import even_rows
 from herder.kernel.candidates import ArrayCandidates, Candidates, PairCandidates
-from herder.kernel.functions import Laplace, Radial
+from herder.kernel.functions import Kernel, Laplace, Radial
 
 __all__ = [
     "DOUBLE_TIES",
     "SINGLE_TIES",
     "SWEEPS",
     "Rules",
-    "choice_values",
     "choose",
     "pick_first",
     "typical",
@@ -104,22 +103,24 @@ def choose(
     pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
     large = candidates.n_rows > 2 * pool
     if rules.sweeps is None:
-        sweeps = SWEEPS if large else _quick_sweeps(candidates.n_rows, n_select)
+        sweeps = SWEEPS if large else quick_sweeps(candidates.n_rows, n_select)
         rules = replace(rules, sweeps=sweeps)
     if rules.sweeps and rules.unique and n_select == candidates.n_rows - len(rules.exclude):
         settled = np.concatenate([rules.include, rules.exclude])
         return np.concatenate([rules.include, np.delete(np.arange(candidates.n_rows), settled)])
     if not rules.sweeps or not isinstance(candidates, PairCandidates | ArrayCandidates):
         return _improve(candidates, target, n_select, rules, rules.include, progress)
+    rough = _rough_kernel(candidates.kernel) if mass is not None and mass.any() else None
     if large:
-        start = _choose_in_pool(candidates, target, n_select, rules, pool, mass)
+        start = _choose_in_pool(candidates, target, n_select, rules, pool, mass, rough)
         return _improve(candidates, target, n_select, rules, start, progress)
     found = _improve(candidates, target, n_select, rules, rules.include, progress)
-    few = SHARE_FOR_TWO * n_select <= candidates.n_rows
-    rough = _rough_choice(candidates, n_select, rules, mass) if few else None
-    if rough is None:
+    if mass is None or rough is None or SHARE_FOR_TWO * n_select > candidates.n_rows:
         return found
-    other = _improve(candidates, target, n_select, rules, rough, progress)
+    part = candidates.under(rough)
+    near = part.mean(mass / mass.sum(), precision="single")
+    start = _improve(part, near, n_select, rules, rules.include, None)
+    other = _improve(candidates, target, n_select, rules, start, progress)
     both = [_objective(candidates, target, rows) for rows in (found, other)]
     return other if both[1] < both[0] else found
 
@@ -131,52 +132,33 @@ def _choose_in_pool(
     rules: Rules,
     pool: int,
     mass: NDArray[np.float64] | None,
+    rough: Laplace | None,
 ) -> NDArray[np.intp]:
     """Find a good set among some rows, spread evenly, for the sweeps over all to start from."""
     allowed = np.delete(np.arange(candidates.n_rows), rules.exclude)
     rows = np.union1d(allowed[even_rows(len(allowed), pool)], rules.include)
     settled = np.searchsorted(rows, rules.include)
     inner = Rules(rules.unique, settled, np.empty(0, dtype=np.intp), POOL_SWEEPS)
-    part = candidates.subset(rows)
-    rough = _rough_choice(part, n_select, inner, None if mass is None else mass[rows])
-    start = settled if rough is None else rough
+    part, start = candidates.subset(rows), settled
+    if rough is not None and mass is not None and mass[rows].sum() > 0:
+        own = part.under(rough)
+        near = own.mean(mass[rows] / mass[rows].sum(), precision="single")
+        start = _improve(own, near, n_select, inner, settled, None)
     return rows[_improve(part, target[rows], n_select, inner, start, None)]
 
 
-def _rough_choice(
-    candidates: ArrayCandidates | PairCandidates,
-    n_select: int,
-    rules: Rules,
-    mass: NDArray[np.float64] | None,
-) -> NDArray[np.intp] | None:
-    """Choose for a Laplace kernel of the same bandwidth, in place of a smoother one.
+def _rough_kernel(kernel: Kernel) -> Laplace | None:
+    """Return a Laplace kernel of the same bandwidth, in place of a smoother one.
 
     A smooth kernel is content with sets that are poor beyond its reach, and exchanges one by one
     do not lead out of them. The choice of a rough kernel is good on all scales.
     """
-    kernel = candidates.kernel
     if not isinstance(kernel, Radial) or isinstance(kernel, Laplace):
         return None
-    if mass is None or not mass.sum() > 0:
-        return None
-    rough = candidates.under(Laplace(kernel.bandwidth))
-    target = rough.mean(mass / mass.sum(), precision="single")
-    return _improve(rough, target, n_select, rules, rules.include, None)
+    return Laplace(kernel.bandwidth)
 
 
-def choice_values(n_rows: int, n_select: int, sweeps: int | None) -> float:
-    """Kernel values that `choose` computes at most, for its cost to be told."""
-    pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
-    large = n_rows > 2 * pool
-    if sweeps is None:
-        sweeps = SWEEPS if large else _quick_sweeps(n_rows, n_select)
-    each = float(n_rows) * n_select * (1 + 2 * sweeps)
-    if sweeps and large:
-        return each + 2.0 * pool * n_select * (1 + 2 * POOL_SWEEPS)
-    return 2 * each if sweeps and SHARE_FOR_TWO * n_select <= n_rows else each
-
-
-def _quick_sweeps(n_rows: int, n_select: int) -> int:
+def quick_sweeps(n_rows: int, n_select: int) -> int:
     """As many sweeps as are quick, and no fewer than over all rows of a large sample."""
     return max(SWEEPS, min(SMALL_SWEEPS, QUICK_VALUES // (2 * n_rows * n_select)))
 

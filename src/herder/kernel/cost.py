@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 from herder.core.lanes import LANES, count_threads
 from herder.kernel.approximate import Chunks, RandomFeatures, Subsample
-from herder.kernel.choice import SWEEPS, choice_values
+from herder.kernel.choice import (
+    POOL_PER_ROW,
+    POOL_ROWS,
+    POOL_SWEEPS,
+    SHARE_FOR_TWO,
+    SWEEPS,
+    quick_sweeps,
+)
 
 __all__ = ["LONG_SECONDS", "Cost", "ThinningCost", "exact_cost"]
 
@@ -50,7 +57,7 @@ def exact_cost(
 ) -> Cost:
     """Cost of the kernel mean, of m greedy picks and of exchange sweeps."""
     mean = n * (n - 1) / 2
-    trials = choice_values(n, m, sweeps)
+    trials = _choice_values(n, m, sweeps)
     double_factor = 2 if double else 1
     threads = min(count_threads(n_jobs), LANES)
     each = (PAIR_SECONDS + d * COLUMN_SECONDS) * double_factor
@@ -58,6 +65,18 @@ def exact_cost(
     seconds = each * mean / threads + trial * trials
     memory = n * (12.0 * d + 8 * (LANES + 8))
     return Cost(mean + trials, seconds, memory)
+
+
+def _choice_values(n_rows: int, n_select: int, sweeps: int | None) -> float:
+    """Kernel values that `choose` computes at most, for its cost to be told."""
+    pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
+    large = n_rows > 2 * pool
+    if sweeps is None:
+        sweeps = SWEEPS if large else quick_sweeps(n_rows, n_select)
+    each = float(n_rows) * n_select * (1 + 2 * sweeps)
+    if sweeps and large:
+        return each + 2.0 * pool * n_select * (1 + 2 * POOL_SWEEPS)
+    return 2 * each if sweeps and SHARE_FOR_TWO * n_select <= n_rows else each
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
+from herder.kernel.bandwidth import plain_kernel, read_kernel
 from herder.kernel.functions import Bandwidth, Kernel, diagonal_of
-from herder.kernel.resolve import plain_kernel, read_kernel
 
 __all__ = ["TIE_TOL", "DensityHerding"]
 

@@ -17,14 +17,14 @@ from herder.core.plain import (
     read_number,
 )
 from herder.core.state import State
-from herder.kernel.functions import Stein
-from herder.kernel.resolve import (
+from herder.kernel.bandwidth import (
     BandwidthLike,
     KernelLike,
     plain_kernel,
     read_kernel,
     resolve_kernel,
 )
+from herder.kernel.functions import Stein
 from herder.kernel.thinning import thin
 
 __all__ = ["KernelHerder"]

@@ -27,10 +27,10 @@ from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
 from herder.data.rows import read_rows, read_weights
+from herder.kernel.bandwidth import BandwidthLike, KernelLike, resolve_kernel
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import DOUBLE_TIES, pick_first, typical
 from herder.kernel.functions import Stein
-from herder.kernel.resolve import BandwidthLike, KernelLike, resolve_kernel
 from herder.kernel.targets import read_target
 
 __all__ = ["KernelHerding", "kernel_herd"]
@@ -123,7 +123,7 @@ def kernel_herd(
         )
     weight = read_weights(sample_weight, None, rows.n_rows, rows.shape)
     candidates = candidates_of(rows.values, chosen_kernel, n_jobs=n_jobs)
-    given = read_target(kernel_mean, rows.values)
+    given = None if kernel_mean is None else read_target(kernel_mean, rows.values)
     target = candidates.mean(weight, progress=progress) if given is None else given.values
     if not isinstance(resume, KernelHerding | None):
         raise ParameterTypeError("resume", "be a KernelHerding", got=type(resume).__name__)

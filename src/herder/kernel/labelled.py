@@ -18,9 +18,10 @@ from herder._errors import ParameterError
 from herder._validation import non_negative_int, one_of
 from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates, Precision, candidates_of
+from herder.kernel.choice import Rules
 from herder.kernel.functions import Kernel, Stein, centred
 
-__all__ = ["ALLOCATIONS", "Allocation", "LabelledCandidates", "quotas"]
+__all__ = ["ALLOCATIONS", "Allocation", "LabelledCandidates", "check_quotas", "quotas"]
 
 #: How many rows each class gets.
 ALLOCATIONS = ("proportional", "equal", "joint")
@@ -162,3 +163,35 @@ class LabelledCandidates:
         reach = float(np.ptp(coordinates, axis=0).max(initial=0.0)) + 1.0
         apart = (10 * reach * coordinates.shape[1]) * self.codes[rows]
         return np.column_stack([coordinates, apart])
+
+
+def check_quotas(
+    counts: NDArray[np.intp],
+    mass: NDArray[np.float64],
+    classes: NDArray[Any],
+    labelled: LabelledCandidates,
+    barred: NDArray[np.bool_],
+    rules: Rules,
+) -> None:
+    """Refuse numbers of rows that a class cannot give, or that its included rows exceed."""
+    included = np.bincount(labelled.codes[rules.include], minlength=len(classes))
+    for c, (label, count) in enumerate(zip(classes.tolist(), counts.tolist(), strict=True)):
+        free = int((~barred[labelled.members[c]]).sum())
+        if count and mass[c] == 0:
+            raise ParameterError(
+                "sample_weight",
+                "give every class that is chosen from some weight",
+                got=f"zero for {label!r}",
+            )
+        if rules.unique and count > free:
+            raise ParameterError(
+                "n_select",
+                "leave every class at most its rows",
+                got=f"{count} for {label!r}, which has {free}; allocation='proportional' or "
+                "a mapping may help, and unique=False allows a row to come more than "
+                "once",
+            )
+        if included[c] > count:
+            raise ParameterError(
+                "include", f"hold at most {count} rows of class {label!r}", included[c]
+            )

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.data.rows import read_rows, read_weights
+from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.candidates import BLOCK_VALUES, SINGLE_REACH, SMALL_ROWS, candidates_of
 from herder.kernel.functions import Energy, Kernel, Radial, Stein
-from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 
 __all__ = ["kernel_mean", "mmd", "root"]
 

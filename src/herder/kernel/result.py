@@ -1,9 +1,9 @@
 """What thinning returns: rows, weights, how near they are to the sample, and what was lost."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,54 +14,19 @@ from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, T
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
 from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns
-from herder.kernel.functions import Energy, Kernel, Stein
-from herder.kernel.labelled import LabelledCandidates
+from herder.kernel.functions import Energy, Stein
 from herder.kernel.mmd import root
-from herder.kernel.targets import GivenTarget
 
-__all__ = ["Task", "Thinning"]
+if TYPE_CHECKING:
+    from herder.kernel.thinning import Task
+
+__all__ = ["Thinning"]
 
 #: Columns in the table of a page, and in its picture of marginals.
 N_COLUMNS, N_MARGINALS = 15, 6
 
 #: Sizes at which the MMD is drawn, about.
 N_SIZES = 40
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A sample under a kernel, with what is to be matched."""
-
-    rows: Rows
-    values: NDArray[Any]
-    kernel: Kernel
-    given: GivenTarget | None
-    weight: NDArray[np.float64] | None = None
-    n_jobs: int | None = None
-    classes: NDArray[Any] | None = None
-    candidates: LabelledCandidates | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def mass(self) -> NDArray[np.float64]:
-        """Weight of every row; they sum to one."""
-        n = len(self.values)
-        return np.full(n, 1 / n) if self.weight is None else self.weight
-
-    def labelled(self, classes: NDArray[Any], candidates: LabelledCandidates) -> "Task":
-        """Return the task with classes, between which nothing is compared."""
-        return replace(self, classes=classes, candidates=candidates)
-
-    def part(self, rows: NDArray[np.intp], mass: float) -> "Task":
-        """Return the task of one class, as if it were all there is."""
-        given = self.given and replace(self.given, values=self.given.values[rows] / mass)
-        weight = None if self.weight is None else self.weight[rows] / mass
-        return replace(self, values=self.values[rows], weight=weight, given=given)
-
-    def result(self, indices: NDArray[np.intp], weights: NDArray[np.float64] | None) -> "Thinning":
-        """Wrap what was chosen."""
-        m = len(indices)
-        return Thinning(indices, np.full(m, 1 / m) if weights is None else weights, self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +47,7 @@ class Thinning:
 
     indices: NDArray[np.intp]
     weights: NDArray[np.float64]
-    _task: Task
+    _task: "Task"
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -381,7 +346,7 @@ class Thinning:
         return norm - 2 * float(self.weights @ target[self.indices]) + self._own, norm
 
 
-def _random_to_given(candidates: Candidates, task: Task, m: int) -> float:
+def _random_to_given(candidates: Candidates, task: "Task", m: int) -> float:
     """Random draws from the rows, against a target that is not their mean.
 
     E |mean of m - target|^2 = (E k(x, x) - E E k) / m + E E k - 2 E t(x) + |t|^2.

@@ -28,19 +28,17 @@ class GivenTarget:
     squared_norm: float
 
 
-def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget | None:
+def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget:
     """Read a user's kernel mean: numbers at the rows, a function, or one with its norm.
 
     Parameters
     ----------
-    kernel_mean : None, array-like of shape (n,), callable, or an object with ``function`` and
+    kernel_mean : array-like of shape (n,), callable, or an object with ``function`` and
         ``squared_norm`` such as `KernelMean`
         The mean of the kernel under the target.
     values : array of shape (n, d)
         The rows.
     """
-    if kernel_mean is None:
-        return None
     norm = getattr(kernel_mean, "squared_norm", None)
     function: Callable[[NDArray[Any]], Any] | None = getattr(kernel_mean, "function", None)
     if function is None and callable(kernel_mean):

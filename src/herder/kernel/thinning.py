@@ -11,7 +11,8 @@ A random subset of size m has a root mean squared MMD of
 """
 
 import logging
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,19 +24,55 @@ from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, Sample
+from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import Rules, choose
 from herder.kernel.cost import LONG_SECONDS, exact_cost
-from herder.kernel.functions import Stein
-from herder.kernel.labelled import Allocation, LabelledCandidates, quotas
+from herder.kernel.functions import Kernel, Stein
+from herder.kernel.labelled import Allocation, LabelledCandidates, check_quotas, quotas
 from herder.kernel.quadrature import choose_weighted
-from herder.kernel.resolve import BandwidthLike, KernelLike, attach_scores, resolve_kernel
-from herder.kernel.result import Task, Thinning
+from herder.kernel.result import Thinning
 from herder.kernel.targets import GivenTarget, read_target
 
 __all__ = ["thin"]
 
 _log = logging.getLogger("herder")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A sample under a kernel, with what is to be matched."""
+
+    rows: Rows
+    values: NDArray[Any]
+    kernel: Kernel
+    given: GivenTarget | None
+    weight: NDArray[np.float64] | None = None
+    n_jobs: int | None = None
+    classes: NDArray[Any] | None = None
+    candidates: LabelledCandidates | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Weight of every row; they sum to one."""
+        n = len(self.values)
+        return np.full(n, 1 / n) if self.weight is None else self.weight
+
+    def labelled(self, classes: NDArray[Any], candidates: LabelledCandidates) -> "Task":
+        """Return the task with classes, between which nothing is compared."""
+        return replace(self, classes=classes, candidates=candidates)
+
+    def part(self, rows: NDArray[np.intp], mass: float) -> "Task":
+        """Return the task of one class, as if it were all there is."""
+        given = self.given and replace(self.given, values=self.given.values[rows] / mass)
+        weight = None if self.weight is None else self.weight[rows] / mass
+        return replace(self, values=self.values[rows], weight=weight, given=given)
+
+    def result(self, indices: NDArray[np.intp], weights: NDArray[np.float64] | None) -> Thinning:
+        """Wrap what was chosen."""
+        m = len(indices)
+        return Thinning(indices, np.full(m, 1 / m) if weights is None else weights, self)
 
 
 def thin(
@@ -129,10 +166,12 @@ def thin(
     >>> bool(chosen.mmd < chosen.mmd_random / 10)
     True
     """
-    rows = read_rows(X)
-    n, m = rows.n_rows, positive_int(n_select, "n_select")
+    m = positive_int(n_select, "n_select")
     one_of(weights, "weights", ["uniform", "simplex", "optimal"])
+    rows = read_rows(X)
+    n = rows.n_rows
     settled, barred = read_choice(include, exclude, n, m)
+    weight = read_weights(sample_weight, log_weight, n, rows.shape)
     if unique and m > n - len(barred):
         left = f"{n - len(barred)} rows" + (" that are not excluded" if len(barred) else "")
         raise ParameterError(
@@ -146,7 +185,6 @@ def thin(
     if weights != "uniform" and rules.sweeps is not None:
         raise ParameterError("refine", f"be True when weights is {weights!r}", refine)
     task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
-    weight = read_weights(sample_weight, log_weight, n, rows.shape)
     settings = {"weights": weights, "refine": refine, "bandwidth": bandwidth}
     settings |= {"standardise": standardise, "approximate": _named(approximate)}
     settings |= {"kernel": kernel} if isinstance(kernel, str) else {}
@@ -193,7 +231,7 @@ def _task(
 ) -> Task:
     chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     values: NDArray[Any] = rows.values
-    given = read_target(kernel_mean, values)
+    given = None if kernel_mean is None else read_target(kernel_mean, values)
     if isinstance(chosen, Stein):
         values = attach_scores(values, score)
         if given is not None:
@@ -286,7 +324,7 @@ def _thin_classes(
     counts = quotas(allocation, classes, mass, m)
     barred = np.zeros(len(codes), dtype=bool)
     barred[rules.exclude] = True
-    _check_quotas(counts, mass, classes, labelled, barred, rules)
+    check_quotas(counts, mass, classes, labelled, barred, rules)
     chosen, parts = [], []
     for c, count in enumerate(counts.tolist()):
         if count == 0:
@@ -311,37 +349,6 @@ def _thin_classes(
 
 def _sums(weights: str) -> bool:
     return weights != "optimal"
-
-
-def _check_quotas(
-    counts: NDArray[np.intp],
-    mass: NDArray[np.float64],
-    classes: NDArray[Any],
-    labelled: LabelledCandidates,
-    barred: NDArray[np.bool_],
-    rules: Rules,
-) -> None:
-    included = np.bincount(labelled.codes[rules.include], minlength=len(classes))
-    for c, (label, count) in enumerate(zip(classes.tolist(), counts.tolist(), strict=True)):
-        free = int((~barred[labelled.members[c]]).sum())
-        if count and mass[c] == 0:
-            raise ParameterError(
-                "sample_weight",
-                "give every class that is chosen from some weight",
-                got=f"zero for {label!r}",
-            )
-        if rules.unique and count > free:
-            raise ParameterError(
-                "n_select",
-                "leave every class at most its rows",
-                got=f"{count} for {label!r}, which has {free}; allocation='proportional' or "
-                "a mapping may help, and unique=False allows a row to come more than "
-                "once",
-            )
-        if included[c] > count:
-            raise ParameterError(
-                "include", f"hold at most {count} rows of class {label!r}", included[c]
-            )
 
 
 def _warn_if_few(weight: NDArray[np.float64], m: int) -> None:
