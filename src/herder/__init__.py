@@ -37,7 +37,7 @@ _NAMES = {
     "kernel.result": "Thinning",
     "kernel.thinning": "thin",
     "learn.boltzmann": "BoltzmannMachine",
-    "learn.check": "FitCheck",
+    "learn.comparison": "FitCheck",
     "learn.fit": "FitReport",
     "metrics": "count_distribution kl_divergence total_variation",
     "models.exact": "Exact exact_samples",

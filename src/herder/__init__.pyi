@@ -47,7 +47,7 @@ from herder.kernel.mmd import mmd as mmd
 from herder.kernel.result import Thinning as Thinning
 from herder.kernel.thinning import thin as thin
 from herder.learn.boltzmann import BoltzmannMachine as BoltzmannMachine
-from herder.learn.check import FitCheck as FitCheck
+from herder.learn.comparison import FitCheck as FitCheck
 from herder.learn.fit import FitReport as FitReport
 from herder.metrics import count_distribution as count_distribution
 from herder.metrics import kl_divergence as kl_divergence

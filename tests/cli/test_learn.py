@@ -366,7 +366,10 @@ def test_rows_too_long_to_learn_are_told(tmp_path):
 
 
 def test_help_lists_the_options():
-    text = " ".join(run("learn", "--help").stdout.split())
+    text = run("learn", "--help").stdout
+    assert "classifier" in text
+    assert "field" in text
+    text = " ".join(run("learn", "classifier", "--help").stdout.split())
     for word in ("--algorithm", "--continue", "--skip-broken", "progressive error", "--hash-bits"):
         assert word in text
     assert "learn" in run("--help").stdout

@@ -77,7 +77,10 @@ def test_what_a_fit_tells():
     assert report.rows_per_parameter == pytest.approx(500 / 15)
     assert report.doubts == ()
     assert "pl: converged after" in str(report)
-    assert "penalty: l2, alpha 0.001; 10 couplings are not zero" in str(report)
+    facts = [line.split() for line in str(report).splitlines()[1:]]
+    assert ["rows", "500", str(report.n_distinct), "of", "them", "different"] in facts
+    assert ["couplings", "10", "that", "are", "not", "zero"] in facts
+    assert ["penalty", "l2", "alpha", "0.001"] in facts
 
 
 def test_rows_of_few_parameters_are_doubted():
@@ -159,12 +162,12 @@ def test_copies_of_columns_are_named(learns):
         ("x1", "x7", "equal"),
     )
     assert (
-        "mind: columns x1 and x5 are equal, x3 and x6 are opposite, x1 and x7 are equal: "
+        "Warning: columns x1 and x5 are equal, x3 and x6 are opposite, x1 and x7 are equal: "
         "drop one of each pair" in str(report)
     )
     frame = pd.DataFrame(rows[:, :6], columns=list("abcdef"))
     report = getattr(BoltzmannMachine(), learns)(frame).diagnostics_
-    assert "mind: columns b and f are equal: drop one" in str(report)
+    assert "Warning: columns b and f are equal: drop one" in str(report)
     frame.loc[7, "f"] = 1 - frame.loc[7, "f"]
     assert getattr(BoltzmannMachine(), learns)(frame).diagnostics_.duplicate_columns == ()
     many = np.column_stack([ROWS[:, :1]] * 9)
@@ -307,7 +310,7 @@ def test_many_columns_are_sampled_and_scored_by_chains():
 
 
 def test_a_partition_function_that_is_not_to_be_trusted_is_told():
-    # few columns are on, in a tenth of the rows many more: the fit has a valley of ones beyond
+    # few columns are on, in a tenth of the rows many more: the fit has a mode of ones beyond
     rng = np.random.default_rng(0)
     chances = np.where(rng.random((2000, 1)) < 0.1, 0.3, 0.02)
     rows = (rng.random((2000, 60)) < chances).astype(int)
@@ -380,7 +383,7 @@ def test_the_end_of_the_weights_tried_is_told(penalty):
     weakest = BoltzmannMachine(alphas=[0.1, 0.03, 0.5], **tried).fit(rows).diagnostics_
     assert weakest.tried == (0.03, 0.5)
     assert (
-        "mind: the best penalty is the least of those tried, 0.03 to 0.5: give alphas beyond 0.03"
+        "Warning: the best penalty is the least of those tried, 0.03 to 0.5: give alphas beyond"
         in str(weakest)
     )
     noise = np.random.default_rng(0).integers(0, 2, (60, 8))

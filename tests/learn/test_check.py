@@ -152,7 +152,7 @@ def test_larger_fields_are_sampled():
     exact = model.exact()
     error = 5 * np.sqrt(0.25 / 5000)
     np.testing.assert_allclose(found.means.model, exact.marginals, atol=error)
-    assert "5000 samples, R-hat 1.0" in str(found)
+    assert "5,000 samples, R-hat 1.0" in str(found)
     again = check_fit(model, rows, weights, 4000, n_samples=5000, random_state=12)
     np.testing.assert_array_equal(found.pairs.z, again.pairs.z)
     wrong = check_fit(
@@ -186,8 +186,10 @@ def test_the_summary_is_readable():
     fit = fit_ml(rows, weights, alpha=1e-3)
     found = check_fit(PairwiseModel(fit.couplings, fit.biases), rows, weights, 500)
     lines = str(found).splitlines()
-    assert lines[0] == "500 rows beside the field: exact probabilities"
-    assert [line.split(":")[0] for line in lines[1:4]] == ["means", "pairs", "numbers of ones"]
+    assert lines[0] == "500 rows compared with the model: exact probabilities"
+    for line, part in zip(lines[1:4], (found.means, found.pairs, found.counts), strict=True):
+        assert line.startswith(part.what)
+        assert f" {part.largest:.1f}  standard errors off at most (" in line
     assert lines[-1] == found.verdict
 
 
@@ -228,14 +230,14 @@ def test_noise_is_not_trusted():
     found = machine.check(rows)
     assert not found.trust
     assert "820 parameters from 200 rows" in found.verdict
-    assert "alpha='cv'), or hold rows back and give them to check with held_out=True" in (
+    assert "alpha='cv'), or hold out rows and give them to check with held_out=True" in (
         found.verdict
     )
     found = machine.check(others, held_out=True)
     assert not found.trust
-    assert "held-back rows lose" in found.verdict
+    assert "held-out rows lose" in found.verdict
     assert "raise alpha tenfold (alpha=0.01)" in found.verdict
-    assert "held-back row: -" in str(found)
+    assert f"{found.gain:+.4f}  log pseudo-likelihood of a held-out row" in str(found)
 
 
 @pytest.mark.parametrize("n_rows", [2, 5, 20])
@@ -273,7 +275,7 @@ def test_averages_of_few_rows_are_trusted_and_single_couplings_are_not():
     assert check_fit(model, rows, weights, 50, report=many).verdict.startswith("Trust it: ")
 
 
-def test_held_back_rows_speak_for_a_field_of_many_parameters():
+def test_held_out_rows_speak_for_a_field_of_many_parameters():
     couplings, biases = random_field(6, 1)
     model = PairwiseModel(couplings, biases)
     rows, weights = draw_rows(couplings, biases, 400, 2)
@@ -286,10 +288,10 @@ def test_held_back_rows_speak_for_a_field_of_many_parameters():
     assert "With 0.71 rows for each parameter" in found.verdict
     worse = report_of(6, 15, held_out=-3.5, held_out_independent=-3.0)
     found = check_fit(model, rows, weights, 400, report=worse)
-    assert "held-back rows are no likelier than with independent columns" in found.verdict
+    assert "held-out rows are no likelier than with independent columns" in found.verdict
     assert "'cv'" not in found.verdict
     other = check_fit(model, rows, weights, 400, report=report_of(6, 15, method="pcd"))
-    assert "raise alpha, or hold rows back" in other.verdict
+    assert "raise alpha, or hold out rows" in other.verdict
 
 
 @pytest.mark.parametrize("states", [(0, 1), (-1, 1)])

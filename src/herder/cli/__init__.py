@@ -3,6 +3,7 @@
 Only typer and rich are imported before a verb runs, so that ``herder --help`` answers at once.
 """
 
+import itertools
 import sys
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from herder.cli._terminal import catch_signals
 from herder.cli._verb import STOPPED
 from herder.cli.demo import demo as demo_verb
 from herder.cli.learn import learn as learn_verb
+from herder.cli.learn_field import learn_field
 from herder.cli.moments import moments as moments_verb
 from herder.cli.predict import predict as predict_verb
 from herder.cli.sample import sample as sample_verb
@@ -40,6 +42,18 @@ class _Group(TyperGroup):
         return _plain_flags(super().get_params(ctx))
 
 
+class _LearnGroup(_Group):
+    """``herder learn TABLE`` alone means ``classifier``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            # until 0.2, --algorithm boltzmann was what field is now
+            words = [word for arg in args for word in arg.split("=", 1)]
+            field = ("--algorithm", "boltzmann") in itertools.pairwise(words)
+            args = ["field" if field else "classifier", *args]
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="herder",
     cls=_Group,
@@ -48,6 +62,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+learn = typer.Typer(
+    name="learn",
+    cls=_LearnGroup,
+    help="Learn a model from rows: a classifier (`herder learn TABLE` alone), or a random field.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
 )
 
 
@@ -68,14 +91,16 @@ def _herder(
     """Deterministic sampling and learning by herding."""
 
 
-def _add(name: str, verb: Any) -> None:
-    app.command(name, cls=_Command, epilog=f"Example: `{verb.example}`")(verb)
+def _add(name: str, verb: Any, group: typer.Typer = app) -> None:
+    group.command(name, cls=_Command, epilog=f"Example: `{verb.example}`")(verb)
 
 
 _add("thin", thin_verb)
 app.command("moments")(moments_verb)
 app.command("synth")(synth_verb)
-app.command("learn")(learn_verb)
+learn.command("classifier")(learn_verb)
+_add("field", learn_field, learn)
+app.add_typer(learn)
 app.command("predict")(predict_verb)
 _add("sample", sample_verb)
 _add("demo", demo_verb)

@@ -343,9 +343,12 @@ def _spelt(context: typer.Context, error: ParameterError, options: Mapping[str, 
     name = options.get(error.name, error.name)
     for parameter in context.command.params:
         if parameter.name == name:
-            is_option = parameter.param_type_name == "option"
-            long = max(parameter.opts, key=len)
-            error.name = long if is_option else str(context.params.get(name) or name)
+            typed = context.params.get(name) or name
+            if parameter.param_type_name == "option":
+                typed = max(parameter.opts, key=len)
+            elif isinstance(typed, list | tuple):
+                typed = getattr(parameter, "metavar", name)
+            error.name = str(typed)
     return str(error)
 
 

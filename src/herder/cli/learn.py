@@ -1,4 +1,4 @@
-"""``herder learn``: a linear classifier from rows that go by once, or a Boltzmann machine."""
+"""``herder learn``: a linear classifier from rows that go by once."""
 
 import os
 import sys
@@ -9,7 +9,6 @@ import typer
 
 from herder._errors import ParameterError
 from herder.cli._border import (
-    command_line,
     parse_size,
     progress_bar,
     refuse_given,
@@ -38,20 +37,6 @@ FIXED = (
     "features",
 )
 
-#: What only Boltzmann machines take, and what only classifiers take.
-MACHINE = ("method", "alpha", "penalty", "report", "skip_gaps")
-CLASSIFIER = (
-    *(option for option in FIXED if option != "algorithm"),
-    "new_classes",
-    "shuffle",
-    "label",
-    "text",
-    "category",
-    "start",
-    "every",
-    "skip_broken",
-)
-
 
 @user_errors
 def learn(
@@ -61,8 +46,7 @@ def learn(
         typer.Argument(
             metavar="TRAIN...",
             help="Labelled rows: svmlight lines (.svm, .svmlight, .libsvm, .txt, also with .gz; "
-            "- for the standard input) or tables (.csv, .npy, .npz, .parquet). For boltzmann: "
-            "tables of 0 and 1, or of -1 and 1, without labels.",
+            "- for the standard input) or tables (.csv, .npy, .npz, .parquet).",
         ),
     ],
     output: Annotated[
@@ -75,12 +59,11 @@ def learn(
         ),
     ],
     algorithm: Annotated[
-        Literal["nherd", "arow", "cw", "scw", "pa", "perceptron", "second-order", "boltzmann"],
+        Literal["nherd", "arow", "cw", "scw", "pa", "perceptron", "second-order"],
         typer.Option(
             "--algorithm",
             help="Gaussian herding, AROW, confidence-weighted (hard or soft), passive-aggressive, "
-            "perceptron, second-order perceptron. The first two bear wrong labels best. Or a "
-            "Boltzmann machine: how all pairs of columns go together.",
+            "perceptron, second-order perceptron. The first two bear wrong labels best.",
         ),
     ] = "nherd",
     C: Annotated[
@@ -149,7 +132,7 @@ def learn(
             "--epochs",
             min=1,
             metavar="N",
-            help="Passes over the rows; 50 for --method cd and pcd.",
+            help="Passes over the rows.",
         ),
     ] = 1,
     shuffle: Annotated[
@@ -158,9 +141,7 @@ def learn(
     ] = False,
     random_state: Annotated[
         int,
-        typer.Option(
-            "--random-state", min=0, metavar="SEED", help="For --shuffle, and for boltzmann."
-        ),
+        typer.Option("--random-state", min=0, metavar="SEED", help="For --shuffle."),
     ] = 0,
     label: Annotated[
         str | None,
@@ -215,8 +196,7 @@ def learn(
         typer.Option(
             "--test",
             metavar="FILE",
-            help="Tell the error on these rows, after the model has been written. For boltzmann: "
-            "compare the machine with these rows, instead of those it was fitted to.",
+            help="Tell the error on these rows, after the model has been written.",
         ),
     ] = None,
     start: Annotated[
@@ -249,43 +229,6 @@ def learn(
             help="Refuse a model, or rows to shuffle, that need more, for example 500M or 8G.",
         ),
     ] = "4G",
-    method: Annotated[
-        Literal["pl", "pl-node", "cd", "pcd", "ml"],
-        typer.Option(
-            "--method",
-            help="For boltzmann: pseudo-likelihood, of all columns together or of each alone; "
-            "contrastive divergence, also persistent; likelihood, for up to about 20 columns.",
-        ),
-    ] = "pl",
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            "--alpha",
-            metavar="NUMBER|cv",
-            help="For boltzmann: weight of the penalty, 0.001 by default; cv chooses it by rows "
-            "held back.",
-        ),
-    ] = None,
-    penalty: Annotated[
-        Literal["l2", "l1", "none"],
-        typer.Option(
-            "--penalty",
-            help="For boltzmann: squares of couplings, or absolute values, which make many of "
-            "them zero.",
-        ),
-    ] = "l2",
-    skip_gaps: Annotated[
-        bool,
-        typer.Option("--skip-gaps", help="For boltzmann: leave rows with gaps out, count them."),
-    ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="PAGE.html",
-            help="For boltzmann: write a page with couplings, biases, and whether to trust them.",
-        ),
-    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")
     ] = False,
@@ -298,53 +241,11 @@ def learn(
     changed the model (one-vs-rest: the mean of these shares over the classes). Files are read
     twice, first to find all labels, features and broken lines; the standard input is read once.
     Memory is bounded by the model, not by the rows, unless they are shuffled.
-
-    A Boltzmann machine learns from all columns of unlabelled tables alike, and holds all rows in
-    memory. Its own samples are compared with rows, to tell whether it can be trusted; see
-    `herder sample` for its states and `herder predict` for gaps in rows.
     """
     others = [*train, *([] if test is None else [test])]
     require_output(output, "output", suffixes=(MODEL_SUFFIX,), others=others)
     if not os.access(output.parent, os.W_OK):
         raise ParameterError("output", "lie in a folder that can be written", str(output))
-    if algorithm == "boltzmann":
-        refuse_given(context, CLASSIFIER, "for boltzmann")
-        if method not in ("cd", "pcd"):
-            refuse_given(context, ("epochs",), f"for --method {method}")
-        if penalty == "none":
-            refuse_given(context, ("alpha",), "with --penalty none")
-        if report is not None:
-            require_output(report, "report", suffixes=(".html", ".htm"), others=[*others, output])
-            import herder.report  # noqa: F401 (says now if it cannot be made)
-        from herder.cli import _boltzmann
-
-        given = context.get_parameter_source("epochs")
-        machine = _boltzmann.Job(
-            train=tuple(train),
-            output=output,
-            params={
-                "method": method,
-                "penalty": None if penalty == "none" else penalty,
-                "random_state": random_state,
-                **({} if alpha is None else {"alpha": _boltzmann.read_alpha(alpha)}),
-                **({"n_epochs": epochs} if given and given.name == "COMMANDLINE" else {}),
-            },
-            drop=tuple(drop),
-            weight=weight,
-            test=test,
-            skip_gaps=skip_gaps,
-            report=report,
-            max_memory=parse_size(max_memory),
-            quiet=quiet,
-            command=command_line(context),
-        )
-        with progress_bar() as progress:
-            progress.disable = progress.disable or quiet
-            lines = _boltzmann.run_job(machine, progress)
-        for line in lines:
-            typer.echo(line)
-        return
-    refuse_given(context, MACHINE, f"for {algorithm}")
     if start is not None:
         refuse_given(context, FIXED, "with --continue: the model keeps its own")
     if not shuffle:

@@ -57,11 +57,6 @@ class BinaryTable:
         """The two states of a cell."""
         return (-1, 1) if (self.rows == -1).any() else (0, 1)
 
-    @property
-    def codes(self) -> NDArray[np.uint8]:
-        """The rows, 1 for the upper state and 0 for the lower one."""
-        return (self.rows == 1).astype(np.uint8)
-
 
 def read_binary(
     paths: Sequence[Path],

@@ -44,7 +44,7 @@ class BoltzmannMachine(FittedMachine):
         Squares of the couplings, or absolute values, which make couplings exactly zero ("pl" and
         "pl-node" only).
     alpha : float or "cv", default 1e-3
-        Weight of the penalty; "cv" chooses it by rows held back ("pl" and "pl-node" only).
+        Weight of the penalty; "cv" chooses it by rows held out ("pl" and "pl-node" only).
     alphas : sequence of float, optional
         The weights that "cv" tries.
     cv : int or splitter, default 5

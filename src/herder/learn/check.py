@@ -19,11 +19,10 @@ many there are: a mean relative to the standard deviation of its column, a pair 
 the number of ones as a total variation. What is small enough is good enough. What to make of it
 all is in `herder.learn.verdict`.
 
-Rows that were held back also have a score: how much likelier they are, by the pseudo-likelihood,
+Rows that were held out also have a score: how much likelier they are, by the pseudo-likelihood,
 than with independent columns that have the means of the field.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +31,10 @@ from scipy.special import ndtri
 
 from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
+from herder.learn.comparison import Comparison, FitCheck
 from herder.learn.fit import FitReport
 from herder.learn.likelihood import field_moments, row_moments
 from herder.learn.pseudo import log_pseudo_likelihood
-from herder.learn.verdict import NEGLIGIBLE, judge
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["Comparison", "FitCheck", "check_fit"]
@@ -49,153 +48,6 @@ ALARM = 0.01
 #: Chains, sweeps before the first sample, sweeps from one sample of a chain to the next, and
 #: batches of each chain for the Monte Carlo errors.
 N_CHAINS, BURN_IN, THINNING, BATCHES = 10, 1000, 5, 5
-
-#: Chains do not agree above this; the usual limit.
-LARGEST_R_HAT = 1.1
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Probabilities of the rows beside those of the field.
-
-    Parameters
-    ----------
-    what : str
-        Such as ``"means"``.
-    labels : ndarray of shape (m, 1) or (m, 2)
-        Columns, pairs of columns, or numbers of ones.
-    rows, model : ndarray of shape (m,)
-        The probabilities.
-    z : ndarray of shape (m,)
-        Their difference in standard errors.
-    size : float
-        The largest difference, or for the numbers of ones the total variation, in units that do
-        not depend on the number of rows.
-    threshold : float
-        What the largest z of a perfect field stays below, with probability 99 %.
-    """
-
-    what: str
-    labels: NDArray[np.intp]
-    rows: NDArray[np.float64]
-    model: NDArray[np.float64]
-    z: NDArray[np.float64]
-    size: float
-    threshold: float
-
-    @property
-    def worst(self) -> int:
-        """Place of the largest difference in standard errors."""
-        return int(np.argmax(np.abs(self.z)))
-
-    @property
-    def largest(self) -> float:
-        """The largest difference, in standard errors; zero where there is none."""
-        return float(np.abs(self.z).max(initial=0.0))
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the differences are within sampling error."""
-        return self.largest <= self.threshold
-
-    @property
-    def good_enough(self) -> bool:
-        """Whether the differences are within sampling error, or too small to matter."""
-        return self.agrees or self.size <= NEGLIGIBLE
-
-
-@dataclass(frozen=True, eq=False)
-class FitCheck:
-    """A field beside rows, and whether to trust it.
-
-    Parameters
-    ----------
-    n_rows : float
-        Rows, or the sum of their weights.
-    n_samples : int
-        Samples of the field; zero when its probabilities are exact.
-    means, pairs, counts : Comparison
-        Of ones in each column, of two ones in each pair of columns, and of k ones in a row.
-    r_hat : float
-        The worst of all columns; near 1 when the chains agree, NaN when there are none.
-    names : tuple of str
-        Names of the columns.
-    report : FitReport or None
-        How the field was fitted, if that is known; else it counts as fitted to these rows.
-    held_out : bool
-        Whether the rows are others than those of the fit.
-    gain, gain_error : float
-        Log pseudo-likelihood of a held-back row less that of independent columns, on average, and
-        its standard error; NaN when the rows were not held back.
-    """
-
-    n_rows: float
-    n_samples: int
-    means: Comparison
-    pairs: Comparison
-    counts: Comparison
-    r_hat: float
-    names: tuple[str, ...]
-    report: FitReport | None = None
-    held_out: bool = False
-    gain: float = float("nan")
-    gain_error: float = float("nan")
-
-    @property
-    def n_learnt(self) -> float:
-        """Rows that the field was fitted to, as far as is known."""
-        return self.n_rows if self.report is None else self.report.n_rows
-
-    @property
-    def n_parameters(self) -> int:
-        """Couplings and biases of the columns that vary."""
-        if self.report is not None:
-            return self.report.n_parameters
-        n = int(np.count_nonzero((self.means.rows > 0) & (self.means.rows < 1)))
-        return n * (n + 1) // 2
-
-    @property
-    def mixed(self) -> bool:
-        """Whether the chains agree with each other, or there are none."""
-        return not self.r_hat > LARGEST_R_HAT
-
-    @property
-    def trust(self) -> bool:
-        """Whether there is reason to trust the field, and nothing speaks against it."""
-        return judge(self).trust
-
-    @property
-    def verdict(self) -> str:
-        """What to make of it, and what to do, in a few sentences."""
-        return judge(self).text
-
-    def __str__(self) -> str:
-        """Give a few lines, the verdict last."""
-        source = f"{self.n_samples} samples" if self.n_samples else "exact probabilities"
-        mixing = "" if np.isnan(self.r_hat) else f", R-hat {self.r_hat:.3f}"
-        lines = [f"{self.n_rows:.6g} rows beside the field: {source}{mixing}"]
-        for part in (self.means, self.pairs, self.counts):
-            if not len(part.z):
-                continue
-            lines.append(
-                f"{part.what}: off by at most {part.largest:.1f} standard errors "
-                f"({self.show(part)}; up to {part.threshold:.1f} is chance); size {part.size:.3f}"
-            )
-        if self.held_out:
-            lines.append(
-                f"log pseudo-likelihood of a held-back row: {self.gain:+.4f} against independent "
-                f"columns (standard error {self.gain_error:.4f})"
-            )
-        return "\n".join([*lines, self.verdict])
-
-    def show(self, part: Comparison) -> str:
-        """Say where a part differs most."""
-        at = part.worst
-        if part is self.counts:
-            where = f"k = {part.labels[at, 0]}"
-        else:
-            where = ", ".join(self.names[i] for i in part.labels[at])
-        return f"{where}: {part.rows[at]:.4f} in the rows, {part.model[at]:.4f} in the field"
 
 
 class _Moments(NamedTuple):
@@ -290,6 +142,7 @@ def check_fit(
         held_out=held_out,
         gain=gain,
         gain_error=error,
+        model=model,
     )
 
 

@@ -8,19 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
+from herder.core.summary import Fact, Facts, Summarised, Summary, Text, counted, listed
 
-__all__ = ["Fit", "FitReport", "counted", "warn_of_fit"]
+__all__ = ["Fit", "FitReport", "warn_of_fit"]
 
 #: Fewer rows than this for a free parameter, and the penalty decides more than the rows.
 FEW_ROWS = 10.0
 
 #: Columns, or pairs of columns, that a doubt names.
 NAMED = 5
-
-
-def counted(number: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +49,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class FitReport:
+class FitReport(Summarised):
     """How a machine was fitted, and what speaks against trusting it.
 
     Parameters
@@ -85,7 +81,7 @@ class FitReport:
     runaway : str
         Why couplings have no finite best value; empty if nothing says so.
     held_out : float or None
-        Log pseudo-likelihood of a held-back row, if the penalty was chosen by such rows.
+        Log pseudo-likelihood of a held-out row, if the penalty was chosen by such rows.
     held_out_independent : float or None
         The same if the columns were independent.
     tried : (float, float) or None
@@ -130,7 +126,7 @@ class FitReport:
 
     @property
     def foresees(self) -> bool | None:
-        """Whether held-back rows are likelier than with independent columns, if there were any."""
+        """Whether held-out rows are likelier than with independent columns, if there were any."""
         if self.held_out is None or self.held_out_independent is None:
             return None
         return self.held_out > self.held_out_independent
@@ -171,43 +167,44 @@ class FitReport:
         if self.rows_per_parameter < FEW_ROWS and self.held_out is None:
             found.append(
                 f"{self.rows_per_parameter:.2g} rows for each parameter: the penalty decides "
-                "much; choose it by rows held back, as alpha='cv' does for 'pl'"
+                "much; choose it by rows held out, as alpha='cv' does for 'pl'"
             )
         if self.foresees is False:
-            found.append("held-back rows are no likelier than with independent columns")
+            found.append("held-out rows are no likelier than with independent columns")
         if self.edge:
             found.append(self.edge)
         if self.copies:
             found.append(self.copies)
         if self.constant:
-            more = ", ..." if len(self.constant) > NAMED else ""
             found.append(
                 f"{counted(len(self.constant), 'constant column')}, without couplings: "
-                f"{', '.join(self.constant[:NAMED])}{more}"
+                f"{listed(self.constant, NAMED)}"
             )
         return tuple(found)
 
-    def __str__(self) -> str:
-        """Give a summary of a few lines."""
+    def summary(self) -> Summary:
+        """Return how the search ended, its size, and what speaks against the fit."""
         ending = "converged" if self.converged else "stopped"
-        course = f"{ending} after {self.n_iter} iterations, gradient {self.gradient_norm:.1e}"
+        course = f"{ending} after {self.n_iter:,} iterations, gradient {self.gradient_norm:.1e}"
         if np.isnan(self.gradient_norm):
-            course = f"{self.n_iter} {'steps' if self.n_distinct is None else 'epochs'}"
-        weight = "" if self.penalty == "none" else f", alpha {self.alpha:.3g}"
-        different = "" if self.n_distinct is None else f", {self.n_distinct} of them different"
-        lines = [
-            f"{self.method}: {course}",
-            f"{self.n_rows:.6g} rows{different}; {self.n_parameters} parameters, "
-            f"{self.rows_per_parameter:.3g} rows for each",
-            f"penalty: {self.penalty}{weight}; {self.n_couplings} couplings are not zero",
+            course = f"{self.n_iter:,} {'steps' if self.n_distinct is None else 'epochs'}"
+        distinct = "" if self.n_distinct is None else f"{self.n_distinct:,} of them different"
+        per_parameter = f"couplings and biases; {self.rows_per_parameter:.3g} rows for each"
+        weight = "" if self.penalty == "none" else f"alpha {self.alpha:.3g}"
+        facts = [
+            Fact("rows", self.n_rows, ",.6g", distinct),
+            Fact("parameters", self.n_parameters, "", per_parameter),
+            Fact("couplings", self.n_couplings, "", "that are not zero"),
+            Fact("penalty", self.penalty, "", weight),
         ]
         if self.held_out is not None and self.held_out_independent is not None:
-            lines.append(
-                f"log pseudo-likelihood of a held-back row: {self.held_out:.4f} "
-                f"(independent columns: {self.held_out_independent:.4f})"
+            meaning = (
+                "log pseudo-likelihood of a row; with independent columns: "
+                f"{self.held_out_independent:.4f}"
             )
-        lines += [f"mind: {doubt}" for doubt in self.doubts]
-        return "\n".join(lines)
+            facts.append(Fact("held-out rows", self.held_out, ".4f", meaning))
+        warnings = [Text(doubt, "warning") for doubt in self.doubts]
+        return Summary(f"{self.method}: {course}", [Facts(facts), *warnings])
 
 
 def warn_of_fit(report: FitReport, couplings: NDArray[np.float64]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from herder._validation import check_fitted
@@ -141,6 +141,7 @@ class FittedMachine(BaseEstimator):
         self,
         X: object,
         *,
+        sample_weight: ArrayLike | None = None,
         held_out: bool = False,
         n_samples: int = 10_000,
         random_state: int | np.random.Generator | None = 0,
@@ -151,6 +152,8 @@ class FittedMachine(BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n)
             Rows that the machine should resemble: those of `fit`, or better, others.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts.
         held_out : bool, default False
             Whether they are others. Fewer rows than parameters are matched whatever they are, so
             that only others can then speak for the machine.
@@ -162,7 +165,7 @@ class FittedMachine(BaseEstimator):
         from herder.learn.check import check_fit
 
         check_fitted(self, "model_")
-        sample = merge_rows(self._codes(X))
+        sample = merge_rows(self._codes(X), sample_weight)
         return check_fit(
             self.model_,
             sample.rows,

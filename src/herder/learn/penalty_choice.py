@@ -1,8 +1,8 @@
-"""Choose the weight of the penalty by rows held back.
+"""Choose the weight of the penalty by rows held out.
 
 For each fold the machine is fitted without it, from the strongest penalty to the weakest, each
 fit starting from the one before; the score is the log pseudo-likelihood of the fold, a row on
-average. The best mean over all rows held back wins, so that folds count by their weight; in a tie
+average. The best mean over all rows held out wins, so that folds count by their weight; in a tie
 it is the stronger penalty.
 """
 
@@ -42,11 +42,11 @@ class PenaltyChoice:
     alphas : ndarray of shape (n_alphas,)
         Weights of the penalty, the strongest first.
     scores : ndarray of shape (n_alphas, n_folds)
-        Log pseudo-likelihood of a held-back row, on average.
+        Log pseudo-likelihood of a held-out row, on average.
     independent : ndarray of shape (n_folds,)
         The same for independent columns.
     weights : ndarray of shape (n_folds,)
-        Rows held back, or the sum of their weights.
+        Rows held out, or the sum of their weights.
     """
 
     alphas: NDArray[np.float64]
@@ -56,7 +56,7 @@ class PenaltyChoice:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """Score of each weight, a row held back on average."""
+        """Score of each weight, a row held out on average."""
         return self.scores @ self.weights / self.weights.sum()
 
     @property
@@ -102,7 +102,7 @@ def choose_alpha(
     cv: Any = 5,
     random_state: int | np.random.Generator | None = 0,
 ) -> PenaltyChoice:
-    """Score weights of the penalty on rows held back.
+    """Score weights of the penalty on rows held out.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def choose_alpha(
     cv : int, splitter or sequence of (train, test)
         Number of folds, of rows in random order; an object of scikit-learn with ``split``, as
         for rows that follow each other in time; or the numbers of the rows to fit and of those
-        held back, one pair a fold.
+        held out, one pair a fold.
     random_state : int, Generator or None
         Draws the folds.
     """
@@ -169,7 +169,7 @@ def _pairs(cv: Sequence[Any], n_rows: int) -> list[tuple[NDArray[np.intp], NDArr
     """Give folds that are listed, after a look at them."""
     if not cv:
         raise ParameterError(
-            "cv", "be at least one pair of rows to fit and rows held back", got="none"
+            "cv", "be at least one pair of rows to fit and rows held out", got="none"
         )
     found = []
     for k, fold in enumerate(cv):
@@ -205,6 +205,6 @@ def _is_splitter(cv: Any) -> bool:
 
 
 def _independent_score(sample: Sample, held: Sample, chosen: NDArray[np.bool_]) -> float:
-    """Score columns as independent, with the shares of ``sample``, on the rows held back."""
+    """Score columns as independent, with the shares of ``sample``, on the rows held out."""
     odds, means = constant_bias(sample)[chosen], held.means[chosen]
     return float(np.sum(means * odds - np.logaddexp(0.0, odds)))

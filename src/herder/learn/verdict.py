@@ -2,10 +2,10 @@ r"""What to make of a field beside rows: whether to trust it, why, and what to d
 
 Agreement with the rows that a field was fitted to shows little when there are fewer of them than
 parameters: noise can be matched as well. So a field is trusted only if there are more rows than
-parameters, or if rows that were held back are on its side; and never by a handful of rows.
+parameters, or if rows that were held out are on its side; and never by a handful of rows.
 
 What to do about a field that differs from the rows depends on how it differs. Couplings that are
-too strong make states that the rows do not have: whole valleys of ones, or of zeros, that the
+too strong make states that the rows do not have: whole modes of ones, or of zeros, that the
 pseudo-likelihood, which looks at one site at a time from the rows, never visits. Then means are
 far off, or chains part. Couplings that are too weak, as a penalty makes them, keep the means and
 lose covariance. We compare that of the field, C', with that of the rows, C, by the slope
@@ -41,7 +41,7 @@ STRANGE_RATIO, STRANGE_SHARE = 10.0, 0.05
 #: Below this slope of covariances couplings are too weak, above its inverse too strong.
 SHRUNK = 0.9
 
-#: Held-back rows are less likely than with independent columns beyond so many standard errors.
+#: Held-out rows are less likely than with independent columns beyond so many standard errors.
 LOSS_ERRORS = 3.0
 
 
@@ -84,7 +84,7 @@ def judge(check: "FitCheck") -> Verdict:
 
 
 def _too_few_learnt(check: "FitCheck") -> str:
-    """Say that agreement with so few rows shows nothing, unless held-back rows speak for it."""
+    """Say that agreement with so few rows shows nothing, unless held-out rows speak for it."""
     report = check.report
     foreseen = report is not None and report.foresees is True
     if check.n_learnt >= check.n_parameters or check.held_out or foreseen:
@@ -95,18 +95,18 @@ def _too_few_learnt(check: "FitCheck") -> str:
     )
     ways = ["take more rows or fewer columns"]
     if report is not None and report.foresees is False:
-        reason += ", and held-back rows are no likelier than with independent columns"
+        reason += ", and held-out rows are no likelier than with independent columns"
     else:
         by_rows = report is None or report.method in ("pl", "pl-node")
-        ways.append("choose alpha by held-back rows (alpha='cv')" if by_rows else "raise alpha")
-    ways.append("hold rows back and give them to check with held_out=True")
+        ways.append("choose alpha by held-out rows (alpha='cv')" if by_rows else "raise alpha")
+    ways.append("hold out rows and give them to check with held_out=True")
     return f"{reason}. {_join(ways)}."
 
 
 def _unmixed(check: "FitCheck") -> str:
     return (
         f"Do not trust the samples: chains disagree (R-hat {check.r_hat:.2f}), so this comparison "
-        "shows little. The field seems to have valleys that chains hardly cross. If the rows do "
+        "shows little. The field seems to have modes that chains hardly cross. If the rows do "
         f"not come in such groups, {_weaken(check)}; if they do, sample it with tempering."
     )
 
@@ -144,7 +144,7 @@ def _off(check: "FitCheck", part: "Comparison") -> str:
 
 def _no_gain(check: "FitCheck") -> str:
     return (
-        f"Do not trust it: held-back rows lose {-check.gain:.3g} nats each against independent "
+        f"Do not trust it: held-out rows lose {-check.gain:.3g} nats each against independent "
         "columns, so that its couplings do harm. Take more rows, or "
         f"{_weaken(check, methods=False)}."
     )

@@ -44,6 +44,8 @@ PICTURES = {
     ("Sampling", "marginals"): ("fields", "plot_sampling"),
     ("Sampling", "energies"): ("fields", "draw_energies"),
     ("Sampling", "state"): ("fields", "draw_last_state"),
+    ("FitCheck", "agreement"): ("moments", "draw_fit_agreement"),
+    ("FitCheck", "counts"): ("moments", "draw_fit_counts"),
     ("PairwiseModel", "couplings"): ("fields", "plot_couplings"),
     ("PottsModel", "couplings"): ("fields", "plot_couplings"),
 }

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder.fields.live import Trace
+from herder.learn.comparison import FitCheck
 from herder.models.moments import Moments
 from herder.plots._style import GREY, INK, SERIES, new_figure
 
@@ -116,6 +117,26 @@ def plot_count_distribution(
     ax.set_ylabel("share of rows, P(k)")
     ax.legend(handles=drawn, frameon=False, fontsize=9)
     return figure
+
+
+def draw_fit_agreement(check: FitCheck) -> "Figure":
+    """Draw the shares of single columns and pairs in a fitted model against those in rows."""
+    rows, model = (_pair_shares(check, side) for side in ("rows", "model"))
+    return plot_agreement(rows, model)
+
+
+def draw_fit_counts(check: FitCheck) -> "Figure":
+    """Draw P(k) of rows and of a fitted model."""
+    return plot_count_distribution({"rows": check.counts.rows, "model": check.counts.model})
+
+
+def _pair_shares(check: FitCheck, side: str) -> Moments:
+    n = len(check.names)
+    matrix: NDArray[np.float64] = np.diag(getattr(check.means, side))
+    i, j = check.pairs.labels.T
+    matrix[i, j] = matrix[j, i] = getattr(check.pairs, side)
+    names = check.names if n == len(set(check.names)) else [str(k) for k in range(n)]
+    return Moments.from_counts(matrix, total=1, names=list(names), contradictions="allow")
 
 
 def plot_moment_error(trace: Trace) -> "Figure":

@@ -1,19 +1,16 @@
 """One self-contained HTML page from a summary: numbers, tables and pictures, no links out."""
 
 from herder.report.html import page_html, save_page
-from herder.report.machine import MachineReport, machine_page
 from herder.report.page import Facts, Page, Picture, Table, Text
 from herder.report.synthesis import Synthesis, synthesis_page
 
 __all__ = [
     "Facts",
-    "MachineReport",
     "Page",
     "Picture",
     "Synthesis",
     "Table",
     "Text",
-    "machine_page",
     "page_html",
     "save_page",
     "synthesis_page",

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from herder.learn.boltzmann import BoltzmannMachine
-from herder.report import MachineReport, machine_page
+from herder.report import page_html
 
 rng = np.random.default_rng(7)
 X = (rng.random((400, 6)) < 0.1 + 0.7 * rng.random((400, 1))).astype(np.int64)
 
 
-def page_of(machine, rows, **more) -> str:
-    return machine_page(MachineReport("days.csv", machine, machine.check(rows), **more)).html()
+def page_of(machine, rows) -> str:
+    return page_html(machine.check(rows).summary())
 
 
 def cells(html: str, caption: str) -> list[list[str]]:
@@ -25,28 +25,23 @@ def cells(html: str, caption: str) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def fitted():
     machine = BoltzmannMachine(alpha="cv").fit(X)
-    more = {"against": "rows <new>", "notes": ["a note"]}
-    return machine, page_of(machine, X, command="herder learn", version="1.2.3", **more)
+    return machine, page_of(machine, X)
 
 
 def test_the_page_tells_what_a_reader_asks(fitted):
     machine, html = fitted
     for words in (
-        "6 columns of days.csv",
-        machine.check(X).verdict,
-        "held-back rows",
-        "a note",
-        "counted in rows &lt;new&gt;, and summed",
-        "summed over all states of the machine",
-        "herder learn",
-        "herder 1.2.3",
+        "400 rows compared with the model: exact probabilities",
+        f'<p class="good">{machine.check(X).verdict}</p>',
+        "standard errors off at most",
+        "One dot for each combination of values",
     ):
         assert words in html
     assert html.count("<img ") == 3
     assert not re.search(r"https?:|//[a-z]|<link|<script|@import|url\(", html)
 
 
-def test_tables_hold_the_numbers_of_rows_and_machine(fitted):
+def test_tables_hold_the_numbers_of_rows_and_model(fitted):
     machine, html = fitted
     strongest = cells(html, "The strongest couplings")
     W = np.triu(machine.couplings_, 1)
@@ -66,14 +61,14 @@ def test_doubts_are_warnings():
     html = page_of(BoltzmannMachine(alpha=100.0).fit(twice), twice)
     assert '<p class="warning">Do not trust it: pairs are off by' in html
     few = BoltzmannMachine().fit(X[:40])
-    assert '<p class="warning">Mind: ' in page_of(few, X[:40])
+    assert '<p class="warning">' in page_html(few.diagnostics_.summary())
 
 
 def test_wide_and_lone_machines():
     wide = (rng.random((300, 260)) < 0.3).astype(np.int64)
     html = page_of(BoltzmannMachine().fit(wide), wide)
     assert html.count("<img ") == 2
-    assert "samples of the machine" in html
+    assert "300 rows compared with the model: 10,000 samples, R-hat" in html
     one = BoltzmannMachine().fit(X[:, :1])
     html = page_of(one, X[:, :1])
     assert "There are none: all columns are independent." in html

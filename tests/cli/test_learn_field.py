@@ -15,11 +15,11 @@ from herder.data import write_table
 from herder.io import load, read_model
 from tests.cli.conftest import NAMES, binary_rows, write_csv
 
-COMMAND = [sys.executable, "-m", "herder", "learn", "--algorithm", "boltzmann"]
+COMMAND = [sys.executable, "-m", "herder", "learn", "field"]
 
 
 def invoke(*words: object):
-    given = ["learn", "--algorithm", "boltzmann", *(str(word) for word in words)]
+    given = ["learn", "field", *(str(word) for word in words)]
     return CliRunner().invoke(app, given)
 
 
@@ -65,8 +65,9 @@ def test_the_machine_is_at_the_top_of_the_pseudo_likelihood(binary_csv, tmp_path
     assert machine.feature_names_in_.tolist() == list(NAMES)
     assert machine.model_.names == NAMES
     assert lines[0] == f"{out}: BoltzmannMachine, 5 columns of 0 and 1, 200 rows"
-    assert lines[1].startswith("pl: converged after")
-    assert any(line.startswith("pairs: off by at most") for line in lines)
+    assert lines[1].split() == ["data", "days.csv"]
+    assert lines[2].startswith("pl: converged after")
+    assert any(re.match(r"pairs +[\d.]+  standard errors off at most", line) for line in lines)
     assert lines[-1].startswith("Trust it")
 
 
@@ -81,7 +82,7 @@ def test_options_reach_the_machine(binary_csv, tmp_path):
     done(binary_csv, "-o", out, "--penalty", "none")
     assert_flat(binary_rows(), load(out), 0.0)
     lines = done(binary_csv, "-o", out, "--alpha", "cv", "--random-state", "4")
-    assert any("held-back row" in line for line in lines)
+    assert any(line.startswith("held-out rows") for line in lines)
     assert load(out).cv_scores_.shape[1] == 5
     done(binary_csv, "-o", out, "--method", "pcd", "--epochs", "3")
     assert load(out).n_epochs == 3
@@ -127,9 +128,9 @@ def test_held_out_rows_are_told(binary_csv, tmp_path):
     write_table(tmp_path / "t.csv", order, [columns])
     lines = done(binary_csv, "-o", tmp_path / "m.safetensors", "--test", tmp_path / "t.csv")
     expected = gain(rows, load(tmp_path / "m.safetensors"), np.ones(3))
-    (line,) = [line for line in lines if line.startswith("log pseudo-likelihood of a held-back")]
-    assert f": {expected:+.4f} against independent columns" in line
-    assert any(line.startswith("3 rows beside the field") for line in lines)
+    (line,) = [line for line in lines if line.startswith("gain ")]
+    assert f" {expected:+.4f}  log pseudo-likelihood of a held-out row against indep" in line
+    assert any(line.startswith("3 rows compared with the model") for line in lines)
 
 
 def test_the_check_compares_with_rows_that_were_not_learnt(binary_csv, tmp_path):
@@ -142,18 +143,19 @@ def test_the_check_compares_with_rows_that_were_not_learnt(binary_csv, tmp_path)
     assert "compared with the rows it was fitted to: --test takes others" in lines
     assert lines[-1].startswith("Trust it")
     lines = done(binary_csv, "-o", out, "--test", tmp_path / "t.csv", "--report", page)
-    assert "compared with the rows of t.csv, to which it was not fitted:" in lines
-    (means,) = [line for line in lines if line.startswith("means: off by at most")]
+    assert "compared with the rows of t.csv, to which it was not fitted" in lines
+    (means,) = [line for line in lines if line.startswith("means ")]
     worst = re.search(r"\((\w+): ([\d.]+) in the rows", means)
     assert worst is not None
     assert float(worst[2]) == pytest.approx(rows[:, NAMES.index(worst[1])].mean(), abs=1e-4)
-    assert lines[-2].startswith("Do not trust it")
+    assert lines[-1].startswith("Warning: Do not trust it")
     assert read_model(out)[1]["trust"] is False
     html = page.read_text("utf-8")
-    assert "counted in the rows of t.csv, to which it was not fitted" in html
-    assert "log pseudo-likelihood of a row that was not learnt" in html
+    assert "compared with the rows of t.csv, to which it was not fitted" in html
+    assert "log pseudo-likelihood of a held-out row" in html
     sampled = CliRunner().invoke(app, ["sample", str(out), "-n", "9", "-o", f"{tmp_path}/a.npy"])
-    assert f"when m.safetensors was learnt: {lines[-2]}" in sampled.stdout.splitlines()
+    verdict = lines[-1].removeprefix("Warning: ")
+    assert f"when m.safetensors was learnt: {verdict}" in sampled.stdout
 
 
 def test_weights_of_test_rows_count(binary_csv, tmp_path):
@@ -163,10 +165,10 @@ def test_weights_of_test_rows_count(binary_csv, tmp_path):
     words = (tmp_path / "w.csv", "-o", tmp_path / "m.safetensors", "--weight", "mass")
     lines = done(*words, "--test", tmp_path / "w.csv")
     machine = load(tmp_path / "m.safetensors")
-    (line,) = [line for line in lines if line.startswith("log pseudo-likelihood of a held-back")]
-    assert f": {gain(X, machine, mass):+.4f} against" in line
+    (line,) = [line for line in lines if line.startswith("gain ")]
+    assert f" {gain(X, machine, mass):+.4f}  log" in line
     lines = done(*words, "--test", binary_csv)  # which has no weights
-    assert any(f": {gain(X, machine, np.ones(200)):+.4f} against" in line for line in lines)
+    assert any(f" {gain(X, machine, np.ones(200)):+.4f}  log" in line for line in lines)
 
 
 def test_rows_with_gaps_can_be_left_out(tmp_path):
@@ -199,7 +201,7 @@ def test_constant_columns_are_named(tmp_path):
     X[:, 2] = 1
     write_table(tmp_path / "t.csv", NAMES, [{n: X[:, j] for j, n in enumerate(NAMES)}])
     lines = done(tmp_path / "t.csv", "-o", tmp_path / "m.safetensors")
-    assert any(line.startswith("mind: 1 constant column") and "cold" in line for line in lines)
+    assert any(line.startswith("Warning: 1 constant column") and "cold" in line for line in lines)
     machine = load(tmp_path / "m.safetensors")
     assert not machine.couplings_[2].any()
     assert machine.biases_[2] == pytest.approx(np.log(200.5 / 0.5))
@@ -221,17 +223,19 @@ def test_couplings_without_a_best_value_are_told_by_name(tmp_path):
 def test_a_page_goes_along(binary_csv, tmp_path):
     page = tmp_path / "p.html"
     lines = done(binary_csv, "-o", tmp_path / "m.safetensors", "--report", page)
-    assert lines[-1] == f"report: {page}"
+    assert lines[0].startswith(f"{tmp_path / 'm.safetensors'}, {page}: BoltzmannMachine, 5 col")
     html = page.read_text(encoding="utf-8")
-    assert "5 columns of days.csv" in html
+    assert "5 columns of 0 and 1, 200 rows" in html
+    assert "days.csv" in html
+    assert "The strongest couplings" in html
     assert "Trust it" in html
-    assert "herder learn" in html
+    assert "herder learn field" in html
 
 
 CASES = [
     (("nowhere.csv",), "must name a file that exists"),
-    (("{lines}",), "train must be a table (.csv, .npy, .npz, .parquet) for a Boltzmann machine"),
-    (("{table}", "{lines}"), "train must be a table"),
+    (("{lines}",), "TABLE... must be a table (.csv, .npy, .npz, .parquet) for a"),
+    (("{table}", "{lines}"), "TABLE... must be a table"),
     (("{table}", "{other}"), "{other} must have a column 'rain', got none"),
     (("{table}", "--test", "{other}"), "{other} must have a column 'rain', got none"),
     (("{table}", "--test", "{lines}"), "test must be a table"),
@@ -259,13 +263,6 @@ CASES = [
     (("{table}", "--alpha", "cv", "--method", "cd"), "alpha must be a number for method='cd'"),
     (("{table}", "--penalty", "l1", "--method", "ml"), "penalty must be 'l2' or None for method="),
     (("{table}", "--epochs", "3"), "--epochs must be left out for --method pl, got 3"),
-    (("{table}", "-C", "1"), "-C must be left out for boltzmann, got 1.0"),
-    (("{table}", "--label", "rain"), "--label must be left out for boltzmann, got rain"),
-    (("{table}", "--shuffle"), "--shuffle must be left out for boltzmann"),
-    (("{table}", "--continue", "{table}"), "--continue must be left out for boltzmann"),
-    (("{table}", "--skip-broken"), "--skip-broken must be left out for boltzmann"),
-    (("{table}", "--hash-bits", "5"), "--hash-bits must be left out for boltzmann"),
-    (("{table}", "--features", "5"), "--features must be left out for boltzmann"),
     (("{table}", "--report", "p.pdf"), "report must end in .html or .htm"),
     (("{table}", "--max-memory", "no"), "max-memory must be a size"),
 ]
@@ -306,7 +303,27 @@ def test_classifiers_do_not_take_what_machines_take(binary_csv, tmp_path):
         words = ["learn", str(binary_csv), "--label", "late", option, value]
         result = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "m.safetensors")])
         assert result.exit_code == 2
-        assert f"{option} must be left out for nherd, got {value}" in result.stderr
+        assert f"No such option: {option}" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["-C", "--label", "--continue", "--hash-bits", "--features"])
+def test_fields_do_not_take_what_classifiers_take(binary_csv, tmp_path, option):
+    result = invoke(binary_csv, "-o", tmp_path / "m.safetensors", option, "1")
+    assert result.exit_code == 2
+    assert f"No such option: {option}" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("--algorithm", "boltzmann"), ("--algorithm=boltzmann",)])
+def test_the_algorithm_of_before_means_field(binary_csv, tmp_path, words):
+    out, now = tmp_path / "m.safetensors", tmp_path / "n.safetensors"
+    given = ["learn", str(binary_csv), "-o", str(out), *words, "--method", "ml"]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 0, result.output
+    line = "herder: Warning: --algorithm boltzmann is deprecated: use herder learn field"
+    assert result.stderr.splitlines() == [line]
+    assert CliRunner().invoke(app, [*given, "-q"]).stderr == ""
+    done(binary_csv, "-o", now, "--method", "ml")
+    assert out.read_bytes() == now.read_bytes()
 
 
 def test_a_classifier_does_not_go_on_from_a_machine(binary_csv, tmp_path):

@@ -1,0 +1,271 @@
+"""A fitted model compared with rows: differences in standard errors, and a verdict."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.core.summary import (
+    Block,
+    Fact,
+    Facts,
+    Picture,
+    Section,
+    Summarised,
+    Summary,
+    Table,
+    Text,
+    counted,
+)
+from herder.learn.fit import FitReport
+from herder.learn.verdict import NEGLIGIBLE, judge
+from herder.models.pairwise import PairwiseModel
+
+__all__ = ["Comparison", "FitCheck"]
+
+#: Chains do not agree above this; the usual limit.
+LARGEST_R_HAT = 1.1
+
+#: Rows of tables.
+N_ROWS = 15
+
+#: Models of more columns get no picture of all pairs: it would be one cloud.
+MAX_COLUMNS = 250
+
+#: What differences of means, of pairs and of numbers of ones are measured in.
+UNITS = ("standard deviations", "as a correlation", "of all rows")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Probabilities of the rows and of the model.
+
+    Parameters
+    ----------
+    what : str
+        Such as ``"means"``.
+    labels : ndarray of shape (m, 1) or (m, 2)
+        Columns, pairs of columns, or numbers of ones.
+    rows, model : ndarray of shape (m,)
+        The probabilities.
+    z : ndarray of shape (m,)
+        Their difference in standard errors.
+    size : float
+        The largest difference, or for the numbers of ones the total variation, in units that do
+        not depend on the number of rows.
+    threshold : float
+        What the largest z of a perfect field stays below, with probability 99 %.
+    """
+
+    what: str
+    labels: NDArray[np.intp]
+    rows: NDArray[np.float64]
+    model: NDArray[np.float64]
+    z: NDArray[np.float64]
+    size: float
+    threshold: float
+
+    @property
+    def worst(self) -> int:
+        """Place of the largest difference in standard errors."""
+        return int(np.argmax(np.abs(self.z)))
+
+    @property
+    def largest(self) -> float:
+        """The largest difference, in standard errors; zero where there is none."""
+        return float(np.abs(self.z).max(initial=0.0))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the differences are within sampling error."""
+        return self.largest <= self.threshold
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether the differences are within sampling error, or too small to matter."""
+        return self.agrees or self.size <= NEGLIGIBLE
+
+
+@dataclass(frozen=True, eq=False)
+class FitCheck(Summarised):
+    """A model compared with rows, and whether to trust it.
+
+    Parameters
+    ----------
+    n_rows : float
+        Rows, or the sum of their weights.
+    n_samples : int
+        Samples of the field; zero when its probabilities are exact.
+    means, pairs, counts : Comparison
+        Of ones in each column, of two ones in each pair of columns, and of k ones in a row.
+    r_hat : float
+        The worst of all columns; near 1 when the chains agree, NaN when there are none.
+    names : tuple of str
+        Names of the columns.
+    report : FitReport or None
+        How the field was fitted, if that is known; else it counts as fitted to these rows.
+    held_out : bool
+        Whether the rows are others than those of the fit.
+    gain, gain_error : float
+        Log pseudo-likelihood of a held-out row less that of independent columns, on average, and
+        its standard error; NaN when the rows were not held out.
+    model : PairwiseModel or None
+        The field, for tables and pictures of its parameters.
+    """
+
+    n_rows: float
+    n_samples: int
+    means: Comparison
+    pairs: Comparison
+    counts: Comparison
+    r_hat: float
+    names: tuple[str, ...]
+    report: FitReport | None = None
+    held_out: bool = False
+    gain: float = float("nan")
+    gain_error: float = float("nan")
+    model: PairwiseModel | None = field(default=None, repr=False)
+
+    @property
+    def n_learnt(self) -> float:
+        """Rows that the field was fitted to, as far as is known."""
+        return self.n_rows if self.report is None else self.report.n_rows
+
+    @property
+    def n_parameters(self) -> int:
+        """Couplings and biases of the columns that vary."""
+        if self.report is not None:
+            return self.report.n_parameters
+        n = int(np.count_nonzero((self.means.rows > 0) & (self.means.rows < 1)))
+        return n * (n + 1) // 2
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the chains agree with each other, or there are none."""
+        return not self.r_hat > LARGEST_R_HAT
+
+    @property
+    def trust(self) -> bool:
+        """Whether there is reason to trust the field, and nothing speaks against it."""
+        return judge(self).trust
+
+    @property
+    def verdict(self) -> str:
+        """What to make of it, and what to do, in a few sentences."""
+        return judge(self).text
+
+    def summary(self) -> Summary:
+        """Return the differences, the verdict, and for a page couplings and biases too."""
+        source = counted(self.n_samples, "sample") if self.n_samples else "exact probabilities"
+        mixing = "" if np.isnan(self.r_hat) else f", R-hat {self.r_hat:.3f}"
+        facts = [self._difference(part) for part in self._parts() if len(part.z)]
+        if self.held_out:
+            meaning = (
+                "log pseudo-likelihood of a held-out row against independent columns; standard "
+                f"error {self.gain_error:.4f}"
+            )
+            facts.append(Fact("gain", self.gain, "+.4f", meaning))
+        verdict = Text(self.verdict, "good" if self.trust else "warning")
+        sections = [Section("Rows and model compared", self._compared())]
+        if self.model is not None:
+            sections += [
+                Section("Couplings", _couplings(self.model, self.names)),
+                Section("Biases", self._biases(self.model)),
+            ]
+        return Summary(
+            f"{self.n_rows:,.6g} rows compared with the model: {source}{mixing}",
+            [Facts(facts), verdict],
+            sections,
+        )
+
+    def _parts(self) -> tuple[Comparison, ...]:
+        return self.means, self.pairs, self.counts
+
+    def _difference(self, part: Comparison) -> Fact:
+        unit = UNITS[self._parts().index(part)]
+        meaning = (
+            f"standard errors off at most ({self.show(part)}; up to {part.threshold:.1f} is "
+            f"chance); {part.size:.3f} {unit}"
+        )
+        return Fact(part.what, part.largest, ".1f", meaning)
+
+    def _compared(self) -> list[Block]:
+        blocks: list[Block] = [
+            Text(
+                "How often each column is in its upper state, how often two are together, and "
+                "how many are in one row: among the rows, and in the model."
+            )
+        ]
+        if 2 <= len(self.names) <= MAX_COLUMNS:
+            description = "Scatter of shares in the model against shares in the rows."
+            caption = "One dot for each combination of values; samples are those of the model."
+            blocks.append(Picture("agreement", self, description, caption))
+        description = "Distribution of the number of upper states in a row, of rows and model."
+        blocks.append(Picture("counts", self, description))
+        if len(self.pairs.z):
+            blocks.append(self._worst())
+        return blocks
+
+    def _worst(self) -> Table:
+        part = self.pairs
+        rows = [
+            (self._place(part, k), part.rows[k], part.model[k], part.z[k])
+            for k in _strongest(part.z)
+        ]
+        header = ("both in the upper state", "in the rows", "in the model", "standard errors")
+        return Table(header, rows, ("", ".4f", ".4f", "+.1f"), "The pairs that agree least")
+
+    def _biases(self, model: PairwiseModel) -> list[Block]:
+        constant = () if self.report is None else self.report.constant
+        known = np.array([name not in constant for name in self.names])
+        means = self.means
+        rows = [
+            (self.names[i], model.biases[i], means.rows[i], means.model[i])
+            for i in _strongest(model.biases * known)  # those of constants say little
+        ]
+        low, high = model.states
+        others = "all others are in their lower one" if low == 0 else "couplings cancel"
+        return [
+            Text(
+                f"States are {low} and {high}. A positive bias favours the upper state of a "
+                f"column when {others}."
+            ),
+            Table(
+                ("column", "bias", "upper in the rows", "in the model"),
+                rows,
+                ("", "+.4f", ".4f", ".4f"),
+                "The strongest biases",
+            ),
+        ]
+
+    def _place(self, part: Comparison, at: int) -> str:
+        if part is self.counts:
+            return f"k = {part.labels[at, 0]}"
+        return ", ".join(self.names[i] for i in part.labels[at])
+
+    def show(self, part: Comparison) -> str:
+        """Return where a part differs most."""
+        at = part.worst
+        shares = f"{part.rows[at]:.4f} in the rows, {part.model[at]:.4f} in the model"
+        return f"{self._place(part, at)}: {shares}"
+
+
+def _couplings(model: PairwiseModel, names: tuple[str, ...]) -> list[Block]:
+    if not len(model.edge_weights):
+        return [Text("There are none: all columns are independent.")]
+    rows = [
+        (", ".join(names[site] for site in model.edges[edge]), model.edge_weights[edge])
+        for edge in _strongest(model.edge_weights)
+    ]
+    return [
+        Text(
+            "A positive coupling makes two columns agree, a negative one makes them differ, when "
+            "all other columns are held: a pair that only follows a third one has none."
+        ),
+        Picture("couplings", model, "Couplings of all pairs as a matrix of colours."),
+        Table(("columns", "coupling"), rows, ("", "+.4f"), "The strongest couplings"),
+    ]
+
+
+def _strongest(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    return np.argsort(-np.abs(values), kind="stable")[:N_ROWS]
