@@ -14,7 +14,7 @@ from herder.learn.pseudo import (
     log_pseudo_likelihood,
     symmetrise,
 )
-from herder.learn.rows import Sample, merge_rows
+from herder.learn.rows import DistinctRows, merge_rows
 from tests.learn.plain import all_states, draw, gradient, objective, probabilities, random_machine
 
 
@@ -26,7 +26,7 @@ def whole_distribution(couplings, biases):
     """All states with their probabilities, as a sample of infinitely many rows."""
     n = len(biases)
     table = probabilities(couplings, biases)
-    return Sample(all_states(n).astype(np.uint8), table, 1.0)
+    return DistinctRows(all_states(n).astype(np.uint8), table, 1.0)
 
 
 def test_powers_and_logarithms_are_exact_to_rounding():
@@ -42,7 +42,7 @@ def test_powers_and_logarithms_are_exact_to_rounding():
 def test_losses_are_those_of_the_definition(flip):
     sample = drawn_sample()
     if flip:
-        sample = Sample(1 - sample.rows, sample.weights, sample.total)
+        sample = DistinctRows(1 - sample.rows, sample.weights, sample.total)
     couplings, biases = random_machine(5, 7)
     design = Design.of(sample)
     losses, _ = design.losses(design.enter(couplings, biases))
@@ -293,7 +293,7 @@ def test_equal_columns_with_a_penalty_share_their_couplings():
 def test_log_pseudo_likelihood_is_that_of_the_definition(monkeypatch):
     couplings, biases = random_machine(5, 6)
     rows = draw(couplings, biases, 50, 6)
-    monkeypatch.setattr("herder.learn.rows.BLOCK", 37)
+    monkeypatch.setattr("herder.data.states.BLOCK", 37)
     found = log_pseudo_likelihood(couplings, biases, rows)
     for row, value in zip(rows, found, strict=True):
         expected = -objective(couplings, biases, [row], [1.0], 0.0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_floats", "is_digits", "is_int", "is_number", "is_special"]
+__all__ = ["as_floats", "is_digits", "is_int", "is_number", "is_special", "python_reads"]
 
 _INT = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -37,6 +37,15 @@ def is_special(text: str) -> bool:
 def is_digits(text: str) -> bool:
     """Whether a text is nothing but digits and a sign: a whole number, or a code."""
     return _DIGITS.fullmatch(text) is not None
+
+
+def python_reads(text: str | bytes) -> bool:
+    """Whether Python's float reads a text, in whatever form."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def as_floats(column: NDArray[Any], read: Callable[[str], float]) -> NDArray[np.float64]:

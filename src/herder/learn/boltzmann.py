@@ -20,13 +20,14 @@ from numpy.typing import ArrayLike
 
 from herder._validation import row_weights, whole_or_not
 from herder.core.blas import one_blas_thread
+from herder.data.states import column_names, read_codes
 from herder.learn.batches import learn_batches
 from herder.learn.fit import warn_of_fit
 from herder.learn.fitted import FittedMachine
 from herder.learn.methods import Folds, Method, learn
 from herder.learn.online import Stream
 from herder.learn.pseudo import Start
-from herder.learn.rows import column_names, read_codes, warn_of_constants
+from herder.learn.rows import warn_of_constants
 
 __all__ = ["BoltzmannMachine"]
 

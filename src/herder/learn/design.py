@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder.learn import _pseudo_jit as _jit
-from herder.learn.rows import Sample
+from herder.learn.rows import DistinctRows
 
 __all__ = ["Design"]
 
@@ -49,7 +49,7 @@ class Design:
     curvatures: list[NDArray[np.float32]]
 
     @classmethod
-    def of(cls, sample: Sample) -> "Design":
+    def of(cls, sample: DistinctRows) -> "Design":
         """Make the lists."""
         flipped = sample.means > 0.5
         lists = sparse.csr_array(sample.rows ^ flipped)

@@ -21,12 +21,13 @@ from herder.core.plain import (
     read_record,
 )
 from herder.core.state import State, nest, unnest
+from herder.data.states import read_codes
 from herder.learn.draws import draw_rows
 from herder.learn.fit import Fit, FitReport
 from herder.learn.methods import DETAILS
 from herder.learn.online import Stream
 from herder.learn.pseudo import log_pseudo_likelihood
-from herder.learn.rows import merge_rows, read_codes
+from herder.learn.rows import merge_rows
 from herder.models.pairwise import PairwiseModel
 
 if TYPE_CHECKING:

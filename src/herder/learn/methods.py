@@ -12,7 +12,7 @@ from herder._validation import generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_nodes, fit_pl, symmetrise
-from herder.learn.rows import Sample, constant_bias, find_duplicate_columns, merge_rows
+from herder.learn.rows import DistinctRows, constant_bias, find_duplicate_columns, merge_rows
 
 __all__ = ["DETAILS", "Folds", "Learnt", "Method", "find_runaway", "learn"]
 
@@ -87,7 +87,7 @@ class Method:
 
     def fit(
         self,
-        sample: Sample,
+        sample: DistinctRows,
         *,
         alpha: float | None = None,
         start: Start | None = None,
@@ -120,7 +120,7 @@ class Method:
             **self.descent,
         )
 
-    def fit_symmetric(self, sample: Sample, **options: Any) -> Fit:
+    def fit_symmetric(self, sample: DistinctRows, **options: Any) -> Fit:
         """Fit as `fit` does, with symmetric couplings."""
         found = self.fit(sample, **options)
         return symmetrise(found, sample) if self.name == "pl-node" else found
@@ -188,7 +188,7 @@ class Learnt:
         What to make of it.
     choice : PenaltyChoice or None
         How the penalty was chosen, if it was.
-    sample : Sample
+    sample : DistinctRows
         The rows.
     """
 
@@ -196,7 +196,7 @@ class Learnt:
     nodes: Fit | None
     report: FitReport
     choice: PenaltyChoice | None
-    sample: Sample
+    sample: DistinctRows
 
     def details(self, low: int) -> dict[str, NDArray[np.float64]]:
         """Give the DETAILS that there are; ``low`` is the lower state of the rows."""
@@ -268,7 +268,7 @@ def learn(
 def _report(
     method: Method,
     fit: Fit,
-    sample: Sample,
+    sample: DistinctRows,
     varying: NDArray[np.bool_],
     choice: PenaltyChoice | None,
     names: Sequence[str],
@@ -297,7 +297,7 @@ def _report(
     )
 
 
-def _spread(fit: Fit | None, sample: Sample, varying: NDArray[np.bool_]) -> Fit:
+def _spread(fit: Fit | None, sample: DistinctRows, varying: NDArray[np.bool_]) -> Fit:
     """Put the fit of the varying columns among all columns."""
     n = len(varying)
     couplings, biases = np.zeros((n, n)), constant_bias(sample)
@@ -309,7 +309,7 @@ def _spread(fit: Fit | None, sample: Sample, varying: NDArray[np.bool_]) -> Fit:
 
 
 def find_runaway(
-    sample: Sample,
+    sample: DistinctRows,
     couplings: NDArray[np.float64],
     varying: NDArray[np.bool_],
     names: Sequence[str],

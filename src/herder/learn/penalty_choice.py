@@ -17,7 +17,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import generator, positive_int, row_weights
 from herder.learn.fit import Fit
 from herder.learn.pseudo import log_pseudo_likelihood
-from herder.learn.rows import Sample, constant_bias, merge_rows
+from herder.learn.rows import DistinctRows, constant_bias, merge_rows
 
 __all__ = ["PenaltyChoice", "choose_alpha", "default_alphas"]
 
@@ -80,7 +80,7 @@ class PenaltyChoice:
         return float(self.alphas[self.best])
 
 
-def default_alphas(sample: Sample, penalty: str, scale: float) -> NDArray[np.float64]:
+def default_alphas(sample: DistinctRows, penalty: str, scale: float) -> NDArray[np.float64]:
     """Give the weights to try; ``scale`` turns them into those of 0/1 couplings.
 
     The same machines are tried for 0/1 and for -1/+1 rows.
@@ -204,7 +204,9 @@ def _is_splitter(cv: Any) -> bool:
     return hasattr(cv, "split") and not isinstance(cv, str)
 
 
-def _independent_score(sample: Sample, held: Sample, chosen: NDArray[np.bool_]) -> float:
+def _independent_score(
+    sample: DistinctRows, held: DistinctRows, chosen: NDArray[np.bool_]
+) -> float:
     """Score columns as independent, with the shares of ``sample``, on the rows held out."""
     odds, means = constant_bias(sample)[chosen], held.means[chosen]
     return float(np.sum(means * odds - np.logaddexp(0.0, odds)))

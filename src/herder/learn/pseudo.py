@@ -27,11 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.blas import one_blas_thread
+from herder.data.states import blocks
 from herder.learn.design import Design
 from herder.learn.fit import Fit
 from herder.learn.lasso import minimise_l1
 from herder.learn.newton import minimise
-from herder.learn.rows import Sample, blocks
+from herder.learn.rows import DistinctRows
 
 __all__ = [
     "Nodewise",
@@ -200,7 +201,7 @@ class Nodewise:
 
 
 def fit_pl(
-    sample: Sample,
+    sample: DistinctRows,
     *,
     alpha: float = 1e-3,
     penalty: str = "l2",
@@ -212,7 +213,7 @@ def fit_pl(
 
     Parameters
     ----------
-    sample : Sample
+    sample : DistinctRows
         Rows without constant columns.
     alpha : float
         Weight of the sum over i != j of the penalty; 0 for none.
@@ -231,7 +232,7 @@ def fit_pl(
 
 
 def fit_nodes(
-    sample: Sample,
+    sample: DistinctRows,
     *,
     alpha: float = 1e-3,
     penalty: str = "l2",
@@ -248,7 +249,7 @@ def fit_nodes(
     return _fit(problem, alpha, penalty, start, max_iter, tol)
 
 
-def symmetrise(fit: Fit, sample: Sample) -> Fit:
+def symmetrise(fit: Fit, sample: DistinctRows) -> Fit:
     """Average each coupling of `fit_nodes` with its mirror image.
 
     Biases keep the field at the mean of the rows, which is the same for 0/1 and -1/+1 states.

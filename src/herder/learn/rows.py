@@ -1,33 +1,27 @@
-"""Rows of binary states: what they hold, checked, as 0/1 codes, and equal rows merged."""
+"""Equal rows of binary states merged, and columns that say nothing or the same."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from herder._errors import ParameterError
-from herder._validation import finite_number, fit_rows, row_weights
-from herder.models.pairwise import check_alphabet
+from herder._validation import row_weights
+from herder.data.states import blocks
 
 __all__ = [
     "ConstantColumnWarning",
-    "Sample",
-    "column_names",
+    "DistinctRows",
     "constant_bias",
     "effective_rows",
     "find_duplicate_columns",
     "merge_rows",
-    "read_codes",
     "warn_of_constants",
 ]
-
-#: Numbers that are looked at at a time.
-BLOCK = 2**22
 
 #: Columns that a warning names.
 NAMED = 5
@@ -38,7 +32,7 @@ class ConstantColumnWarning(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class DistinctRows:
     """Distinct rows and the share of each.
 
     Parameters
@@ -76,166 +70,14 @@ class Sample:
         """Which columns have both states."""
         return (self.rows != self.rows[0]).any(axis=0)
 
-    def columns(self, chosen: NDArray[Any]) -> "Sample":
+    def columns(self, chosen: NDArray[Any]) -> "DistinctRows":
         """Give the sample of some columns."""
         if chosen.all():
             return self
-        return Sample(np.ascontiguousarray(self.rows[:, chosen]), self.weights, self.total)
+        return DistinctRows(np.ascontiguousarray(self.rows[:, chosen]), self.weights, self.total)
 
 
-def read_codes(
-    estimator: Any,
-    X: object,
-    states: str | Sequence[int],
-    *,
-    reset: bool = True,
-    missing: bool = False,
-    binarize: float | None = None,
-) -> tuple[Any, tuple[int, int]]:
-    """Check ``X`` and give it as 0/1 codes, with the alphabet that it is in.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Learns, or knows, the number and names of the columns.
-    X : array-like, frame or sparse matrix of shape (n_rows, n), or mapping of columns by name
-        The rows.
-    states : "auto", (0, 1) or (-1, 1)
-        What the rows hold; "auto" looks.
-    reset : bool
-        Whether the estimator is being fitted.
-    missing : bool
-        Whether NaN is allowed; the codes are then floats with NaN.
-    binarize : float, optional
-        Numbers above it are the upper state, all others the lower one.
-    """
-    wanted = None
-    if not (isinstance(states, str) and states == "auto"):
-        wanted = check_alphabet(states, "'auto', (0, 1) or (-1, 1)")
-    if binarize is not None:
-        binarize = finite_number(binarize, "binarize")
-    accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
-    rows = _read_numbers(estimator, X, reset=reset)
-    codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
-    lows: set[int] = set()
-    for part in blocks(rows):
-        values = rows[part].toarray() if hasattr(rows, "indptr") else rows[part]
-        unknown = np.isnan(values)
-        gaps = np.isinf(values) if missing else ~np.isfinite(values)
-        _refuse_gaps(estimator, gaps, values, part.start)
-        if binarize is None:
-            others = values[(values != 1) & ~unknown]
-            lows |= {low for low in (0, -1) if (others == low).any()}
-            strange = others[(others != 0) & (others != -1)]
-            if strange.size:
-                raise ParameterError(
-                    "X",
-                    f"hold {accepted} only",
-                    got=f"{strange[0]:g}; binarize= cuts numbers in two",
-                )
-        upper = values > (0 if binarize is None else binarize)
-        codes[part] = np.where(unknown, np.nan, upper) if missing else upper
-    if wanted is None:
-        if len(lows) == 2:
-            raise ParameterError("X", f"hold {accepted} only", got="-1 as well as 0")
-        wanted = (-1, 1) if -1 in lows else (0, 1)
-    if lows - {wanted[0]}:
-        raise ParameterError("X", f"hold {accepted} only", (lows - {wanted[0]}).pop())
-    return codes, wanted
-
-
-def column_names(estimator: Any) -> list[str]:
-    """Give what to call the columns in messages: their names, or x0, x1 and so on."""
-    known = vars(estimator).get("feature_names_in_")
-    if known is None:
-        return [f"x{i}" for i in range(estimator.n_features_in_)]
-    return [str(name) for name in known]
-
-
-def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the form of ``X``; its numbers may be NaN or infinite."""
-    is_named = isinstance(X, Mapping) and not sparse.issparse(X)  # a DOK matrix is a dict too
-    try:
-        if is_named:
-            return _read_columns(estimator, X, reset=reset)
-        return fit_rows(estimator, X, reset=reset, finite=False)
-    except ValueError:
-        text = _first_text(dict(X) if is_named else X)
-        if text is None:
-            raise
-    raise ParameterError(
-        "X", "be numbers", got=f"{text}: recode texts, such as yes and no as 1 and 0"
-    ) from None
-
-
-def _first_text(X: Any) -> str | None:
-    """Say what the first entry is that is text and no number, and where, column by column."""
-    if isinstance(X, dict):
-        names, columns = list(X), [np.asarray(column, object) for column in X.values()]
-    else:
-        table = np.asarray(X, object)
-        if table.ndim != 2:
-            return None
-        names = getattr(X, "columns", [f"x{i}" for i in range(table.shape[1])])
-        columns = list(table.T)
-    for name, column in zip(names, columns, strict=True):
-        for row, value in enumerate(column):
-            if isinstance(value, str | bytes) and not _is_number(value):
-                return f"{value!r} in row {row}, column {name}"
-    return None
-
-
-def _is_number(text: str | bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse_gaps(
-    estimator: Any, gaps: NDArray[np.bool_], values: NDArray[Any], first: int
-) -> None:
-    """Say where the first number is that is NaN or infinite, if one is."""
-    if not gaps.any():
-        return
-    row, column = np.argwhere(gaps)[0].tolist()
-    place = f"in row {first + row}, column {column_names(estimator)[column]}"
-    if np.isnan(values[row, column]):
-        raise ParameterError(
-            "X",
-            "have no missing entries here",
-            got=f"NaN {place}: leave such rows out; impute of a fitted machine fills them",
-        )
-    raise ParameterError("X", "be finite", got=f"{values[row, column]:g} {place}")
-
-
-def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
-    """Check columns by name as rows of a frame are checked, without a frame."""
-    from sklearn.base import BaseEstimator
-
-    names = np.array([str(name) for name in X], dtype=object)
-    known = vars(estimator).get("feature_names_in_")
-    if not reset and known is not None and names.tolist() != known.tolist():
-        raise ParameterError(
-            "X",
-            f"have the columns {known[:NAMED].tolist()} ... of fit in their order",
-            got=f"{names[:NAMED].tolist()} ...",
-        )
-    columns = [np.asarray(column) for column in X.values()]
-    if len({column.shape for column in columns}) > 1 or any(c.ndim != 1 for c in columns):
-        shapes = sorted({column.shape for column in columns})
-        raise ParameterError("X", "have columns of one length", got=f"shapes {shapes}")
-    rows = np.column_stack(columns) if columns else np.empty((0, 0))
-    if not reset and len(names) != estimator.n_features_in_:
-        raise ParameterError("X", f"have {estimator.n_features_in_} columns", len(names))
-    rows = fit_rows(BaseEstimator(), rows, finite=False)
-    if reset:
-        estimator.n_features_in_, estimator.feature_names_in_ = len(names), names
-    return rows
-
-
-def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample:
+def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> DistinctRows:
     """Merge equal rows, and leave out rows of weight zero."""
     counts = row_weights(sample_weight, len(codes))
     if sample_weight is not None and not counts.all():
@@ -254,7 +96,7 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Sample
     is_new[1:] = (words[1:] != words[:-1]).any(axis=1)
     firsts = np.flatnonzero(is_new)
     weights = np.add.reduceat(counts[order], firsts) / counts.sum()
-    return Sample(np.ascontiguousarray(codes[order[firsts]]), weights, total)
+    return DistinctRows(np.ascontiguousarray(codes[order[firsts]]), weights, total)
 
 
 def effective_rows(counts: NDArray[np.float64]) -> float:
@@ -332,13 +174,7 @@ def warn_of_constants(names: Sequence[str], n_columns: int) -> None:
     )
 
 
-def constant_bias(sample: Sample) -> NDArray[np.float64]:
+def constant_bias(sample: DistinctRows) -> NDArray[np.float64]:
     """Give the log odds of each column with half a row added to either state."""
     share = (sample.means * sample.total + 0.5) / (sample.total + 1)
     return np.log(share) - np.log1p(-share)
-
-
-def blocks(rows: Any) -> list[slice]:
-    """Cut rows into blocks of about BLOCK numbers."""
-    size = max(1, BLOCK // max(rows.shape[1], 1))
-    return [slice(start, start + size) for start in range(0, rows.shape[0], size)]

@@ -28,6 +28,7 @@ from herder._validation import finite_number, generator, positive_int, positive_
 from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
+from herder.data.states import check_alphabet
 from herder.models.coupled import Coupled
 from herder.models.graph import (
     Couplings,
@@ -44,7 +45,7 @@ from herder.models.graph import (
     spread_field,
 )
 
-__all__ = ["PairwiseModel", "check_alphabet"]
+__all__ = ["PairwiseModel"]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -362,11 +363,3 @@ class PairwiseModel(Coupled):
             return (rows @ values.T).T
         with one_blas_thread():  # the same bits for any number of threads
             return values @ rows
-
-
-def check_alphabet(states: Any, accepted: str = "(0, 1) or (-1, 1)") -> tuple[int, int]:
-    """Return ``states`` as one of the two alphabets of a binary site."""
-    for low in (0, -1):
-        if not isinstance(states, str) and np.array_equal(states, (low, 1)):
-            return (low, 1)
-    raise ParameterError("states", f"be {accepted}", states)

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from herder.data.forms import is_missing
-from herder.data.numerals import is_int, is_number
+from herder.data.numerals import is_int, is_number, python_reads
 
 __all__ = ["MISSING", "is_blank", "label_text", "name_text", "read_label", "read_name"]
 
@@ -31,7 +31,11 @@ def label_text(label: Hashable) -> str:
     if isinstance(label, bool):
         return str(int(label))
     if isinstance(label, str):
-        return f"'{label}'" if read_label(label) != label or _reads_as_number(label) else label
+        return (
+            f"'{label}'"
+            if read_label(label) != label or (not label or python_reads(label))
+            else label
+        )
     return str(label)
 
 
@@ -55,7 +59,7 @@ def read_label(field: Any) -> Hashable:
 
 def name_text(name: str) -> str:
     """Write a name so that `read_name` gives it back, also if a file takes it for a number."""
-    number = _reads_as_number(name) and not is_int(name)
+    number = python_reads(name) and not is_int(name)
     return f"'{name}'" if number or read_name(name) != name or not name else name
 
 
@@ -67,11 +71,3 @@ def read_name(field: Any) -> str:
 
 def _is_quoted(text: str) -> bool:
     return len(text) >= 2 and text[0] == text[-1] == "'"
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return not text
-    return True
