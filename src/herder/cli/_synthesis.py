@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from herder.cli._table import (
     open_input,
 )
 from herder.data import TableSource, write_table
+from herder.data.tables import check_format
 from herder.data.variables import Codes, Variable, decode
 from herder.fields.condition import Condition
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
@@ -119,12 +119,7 @@ def _require_format(output: Path, moments: Moments) -> None:
     """Write every label once, elsewhere: what the format cannot hold shows before a long run."""
     n_values = np.array(moments.n_values)
     labels = decode(np.arange(n_values.max())[:, None] % n_values, moments.variables)
-    with TemporaryDirectory() as folder:
-        trial = Path(folder, f"trial{output.suffix}")
-        try:
-            write_table(trial, moments.names, [labels])
-        except ValueError as error:
-            raise ValueError(str(error).replace(str(trial), str(output))) from error
+    check_format(output, labels)
 
 
 def _n_rows(job: Job, moments: Moments) -> int:

@@ -37,7 +37,7 @@ __all__ = ["APPROXIMATIONS", "Approximation", "Chunks", "RandomFeatures", "Subsa
 
 
 @dataclass(frozen=True)
-class Sample:
+class WeightedRows:
     """What the approximations work on: rows, kernel, weights, and the threads to use."""
 
     values: NDArray[Any]
@@ -60,7 +60,7 @@ class Subsample:
     n_candidates: int = 2048
 
     def choose(
-        self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
+        self, sample: WeightedRows, n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose among the rows that were spread out."""
         most = max(positive_int(self.n_candidates, "n_candidates"), 2 * n_select)
@@ -82,7 +82,7 @@ class Chunks:
     n_chunks: int = 10
 
     def choose(
-        self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
+        self, sample: WeightedRows, n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose within each part, then among the winners."""
         n = len(sample.values)
@@ -127,7 +127,7 @@ class RandomFeatures:
     n_candidates: int = 2048
 
     def choose(
-        self, sample: Sample, n_select: int, rules: Rules, progress: Progress | None
+        self, sample: WeightedRows, n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose rows by the features."""
         if not isinstance(sample.kernel, Gaussian):
@@ -205,7 +205,7 @@ class FeatureCandidates:
 
 def _choose_among(
     rows: NDArray[np.intp],
-    sample: Sample,
+    sample: WeightedRows,
     n_select: int,
     rules: Rules,
     progress: Progress | None,

@@ -23,7 +23,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
-from herder.kernel.approximate import APPROXIMATIONS, Approximation, Sample
+from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.candidates import Candidates, candidates_of
 from herder.kernel.choice import Rules, choose
@@ -198,7 +198,7 @@ def thin(
     if y is None and allocation != "proportional":
         raise ParameterError("y", f"be given when allocation is {allocation!r}", None)
     if method is not None:
-        sample = Sample(task.values, task.kernel, task.mass, n_jobs)
+        sample = WeightedRows(task.values, task.kernel, task.mass, n_jobs)
         return task.result(method.choose(sample, m, rules, progress), None)
     if y is not None:
         return _thin_classes(task, y, allocation, m, rules, weights, progress)
