@@ -8,7 +8,6 @@ word among its numbers is text, and whoever wants numbers from it finds the line
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,23 +23,22 @@ __all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
 #: Fields looked at together while the types are found.
 CSV_BLOCK = 2**17
 
-Record = tuple[int, list[str]]
-
 
 def open_csv(path: Path, broken: BrokenRows) -> TableSource:
     """Look through a file and find the types of its columns; ``broken`` takes broken rows."""
-    records = _records(path)
-    names = _header(path, next(records)[1])
+    names = _header(path, next(_blocks(path, 1))[1][0])
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
     n_rows = 0
-    while block := list(islice(records, max(1, CSV_BLOCK // len(names)))):
+    blocks = _blocks(path, max(1, CSV_BLOCK // len(names)))
+    next(blocks)
+    for block in blocks:
         if not n_rows:
-            _require_commas(path, names, block)
-        rows, odd = _parted(block, len(names))
+            _require_commas(path, names, block[1])
+        _, rows, odd = _parted(*block, len(names))
         broken.add(path, "line", odd)
         n_rows += len(rows)
-        for j, column in enumerate(zip(*(row for _, row in rows), strict=True)):
+        for j, column in enumerate(zip(*rows, strict=True)):
             fields = set(column)
             missing[j] |= "" in fields
             fields.discard("")
@@ -55,14 +53,14 @@ def open_csv(path: Path, broken: BrokenRows) -> TableSource:
     ]
 
     def read(n: int) -> Iterator[Block]:
-        records = _records(path)
-        next(records)
-        while block := list(islice(records, n)):
-            rows, odd = _parted(block, len(names))
-            columns = zip(*(row for _, row in rows), strict=True) if rows else [()] * len(names)
+        blocks = _blocks(path, n)
+        next(blocks)
+        for block in blocks:
+            lines, rows, odd = _parted(*block, len(names))
+            columns = zip(*rows, strict=True) if rows else [()] * len(names)
             parsed = zip(names, parsers, columns, strict=True)
-            lines = np.array([line for line, _ in rows], np.int64)
-            yield Block({name: parse(column) for name, parse, column in parsed}, lines, odd)
+            chunk = {name: parse(column) for name, parse, column in parsed}
+            yield Block(chunk, np.array(lines, np.int64), odd)
 
     return TableSource(path, names, n_rows, len(names) * (TEXT_BYTES + 8), read, "line")
 
@@ -81,40 +79,55 @@ def _header(path: Path, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _require_commas(path: Path, names: tuple[str, ...], block: list[Record]) -> None:
+def _require_commas(path: Path, names: tuple[str, ...], rows: list[list[str]]) -> None:
     """Refuse a file whose columns seem to be separated by something else."""
     for other in ";\t" if len(names) == 1 else "":
-        if other in names[0] and all(other in row[0] for _, row in block):
+        if other in names[0] and all(other in row[0] for row in rows):
             raise ValueError(f"{path} must separate its columns by commas, got {names[0]!r}")
 
 
-def _records(path: Path) -> Iterator[Record]:
-    """Yield the header and the rows with the lines that they begin on, without blank lines."""
-    before, is_empty = 0, True
+def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Yield the header, then ``n`` rows at a time, and the lines that they begin on.
+
+    Blank lines do not count.
+    """
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    size, before, is_empty = 1, 0, True
     with open(path, newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream, strict=True)
         try:
             for row in reader:
                 if row:
-                    is_empty = False
-                    yield before + 1, row
+                    lines.append(before + 1)
+                    rows.append(row)
+                    if len(rows) == size:
+                        is_empty = False
+                        yield lines, rows
+                        lines, rows, size = [], [], n
                 before = reader.line_num
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} must be UTF-8 text, got: {error}") from error
         except csv.Error as error:
             where = f"line {before + 1}: {error}"
             raise ValueError(f"{path} must be comma-separated text, got {where}") from error
+    if rows:
+        yield lines, rows
     if is_empty:
         raise ValueError(f"{path} must hold a table, got only blank lines")
 
 
-def _parted(block: list[Record], width: int) -> tuple[list[Record], list[BrokenRow]]:
+def _parted(
+    lines: list[int], rows: list[list[str]], width: int
+) -> tuple[list[int], list[list[str]], list[BrokenRow]]:
     """Part whole rows from those of another length."""
+    if set(map(len, rows)) == {width}:
+        return lines, rows, []
     rule = f"must have {width} fields, as the header has"
-    broken = [(line, rule, str(len(row))) for line, row in block if len(row) != width]
-    if not broken:
-        return block, []
-    return [record for record in block if len(record[1]) == width], broken
+    both = list(zip(lines, rows, strict=True))
+    whole = [(line, row) for line, row in both if len(row) == width]
+    broken = [(line, rule, str(len(row))) for line, row in both if len(row) != width]
+    return [line for line, _ in whole], [row for _, row in whole], broken
 
 
 def _kind(kind: str, fields: set[str]) -> str:
@@ -122,14 +135,16 @@ def _kind(kind: str, fields: set[str]) -> str:
     if kind == "text":
         return kind
     for field in fields:
-        if is_int(field):
-            # A number of more than 19 digits is an identifier: as float it would lose digits.
-            if len(field) > 18 and not -(2**63) <= int(field) < 2**63:
+        if not is_number(field):
+            if not is_special(field):
                 return "text"
-        elif is_number(field) or is_special(field):
             kind = "float"
-        else:
-            return "text"
+        elif len(field) > 18 and is_int(field):
+            # A number of more than 19 digits is an identifier: as float it would lose digits.
+            if not -(2**63) <= int(field) < 2**63:
+                return "text"
+        elif kind == "int" and not is_int(field):
+            kind = "float"
     return kind
 
 

@@ -33,7 +33,7 @@ L15, L17, L19, L21, L23, L25 = 2 / 15, 2 / 17, 2 / 19, 2 / 21, 2 / 23, 2 / 25
 L27, L29, L31 = 2 / 27, 2 / 29, 2 / 31
 
 
-class SiteLists(NamedTuple):
+class Rows(NamedTuple):
     """Rows as lists of the sites that are on, and the share of each in the data."""
 
     indptr: NDArray[np.integer]  # (n_rows + 1,)
@@ -65,7 +65,7 @@ def log_one_plus(e: float) -> float:
 
 @jit_fused
 def residuals(
-    rows: SiteLists,
+    rows: Rows,
     first: int,  # the first column of this block
     couplings: NDArray[np.float64],  # (n, width), of the block
     base: NDArray[np.float64],  # (width,), fields of the empty row
@@ -108,7 +108,7 @@ def residuals(
 
 @jit_fused
 def bends(
-    rows: SiteLists,
+    rows: Rows,
     direction: NDArray[np.float64],  # (n, width), change of the couplings
     base: NDArray[np.float64],  # (width,), change of the fields of the empty row
     curvatures: NDArray[np.float32],  # (n_rows, width), of `residuals`

@@ -30,7 +30,7 @@ class Design:
 
     Parameters
     ----------
-    rows : SiteLists
+    rows : Rows
         Lists of the sites that are on.
     means : ndarray of shape (n,)
         Share of rows where a site is on, at most about one half.
@@ -42,7 +42,7 @@ class Design:
         Weighted variances at the latest gradient, by blocks of columns.
     """
 
-    rows: _jit.SiteLists
+    rows: _jit.Rows
     means: NDArray[np.float64]
     covariance: NDArray[np.float64]
     signs: NDArray[np.float64]
@@ -61,7 +61,7 @@ class Design:
         )
         covariance = (lists.T.astype(np.float64) @ shares).toarray() - np.outer(means, means)
         return cls(
-            _jit.SiteLists(lists.indptr, lists.indices, sample.weights),
+            _jit.Rows(lists.indptr, lists.indices, sample.weights),
             means,
             covariance,
             np.where(flipped, -1.0, 1.0),
