@@ -1,6 +1,7 @@
 """Herding of densities against grid search, sums done again, and its laws."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -303,3 +304,15 @@ def test_bad_counts_and_resumes():
         herd_density(TWENTY, 3, auxiliary=50, resume=herding)
     with refuses("bandwidth"):
         herd_density(GaussianMixture([[0.0]], 1e200), 1, bandwidth=1e-140)
+
+
+def test_a_herding_prints_as_its_summary():
+    found = herd_density(TWENTY, 5)
+    lines = str(found).splitlines()
+    assert lines[0] == "5 points in 2 dimensions"
+    assert f"{found.mmd:.3g}" in lines[2].split()
+    assert len(lines) == 3
+    unknown = replace(found, squared_norm=np.nan)
+    assert len(str(unknown).splitlines()) == 2  # neither a distance nor violations
+    failed = replace(found, squared_norm=1e6)
+    assert str(failed).splitlines()[-1] == "Warning: 5 picks did not reach the mean score"

@@ -150,3 +150,11 @@ def test_the_input_is_left_alone():
     weight[0] = 3.0
     weight.setflags(write=False)
     kernel_herd(X, 5, sample_weight=weight, kernel=Energy())
+
+
+def test_a_herding_prints_as_its_summary():
+    found = kernel_herd([[0.0], [1.0], [2.0]], 4, bandwidth=1.0)
+    assert found.indices.tolist() == [1, 0, 2, 1]
+    lines = str(found).splitlines()
+    assert lines[0] == "4 picks of 3 rows"
+    assert [line.split()[-1] for line in lines[1:]] == ["3", "2"]

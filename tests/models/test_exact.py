@@ -206,3 +206,11 @@ def test_the_number_of_samples_is_checked():
         exact_samples(MODELS["one site"], 0)
     with refuses("n_samples", TypeError):
         exact_samples(MODELS["one site"], cast(Any, 1.5))
+
+
+def test_exact_answers_print_as_three_numbers():
+    found = exact_field(PairwiseModel(np.zeros((3, 3)), np.zeros(3)))
+    title, *facts = str(found).splitlines()
+    assert title == "Exact answers on 3 sites (enumerate)"
+    assert [line.split()[-1] for line in facts[:2]] == ["2.079442", "0.000000"]  # 3 log 2
+    assert facts[2].split() == ["entropy", "2.079442", "nats"]

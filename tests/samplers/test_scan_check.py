@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from herder import PairwiseModel, PottsModel, check_scan_orders, gibbs, herded_gibbs
+from herder.core.summary import Picture
+from herder.plots import draw
 from tests.naive import dense
 from tests.naming import refuses
 from tests.samplers.plain import (
@@ -103,8 +105,8 @@ def test_a_report_reads_as_a_table():
         draw_pairwise(4, LOOP_4, 1), orders=["checkerboard", "reversed"], n_sweeps=99
     )
     lines = str(report).splitlines()
-    assert "1 piece(s) of up to 4 sites" in lines[0]
-    assert "99 and 990 sweeps" in lines[0]
+    assert "1 piece of up to 4 sites" in lines[0]
+    assert "99 and 990 sweeps" in lines[1]
     for one in report.orders:
         row = next(line for line in lines if line.startswith(one.order))
         assert f"{one.final_error:.1e}" in row.split()
@@ -129,3 +131,12 @@ def test_bad_arguments_are_named(options, name):
 def test_models_of_another_kind_are_refused():
     with refuses("model", TypeError):
         check_scan_orders(np.zeros((3, 3)))  # type: ignore[arg-type]
+
+
+def test_a_report_has_its_picture():
+    report = check_scan_orders(draw_pairwise(4, LOOP_4, 1), n_sweeps=20)
+    (section,) = report.summary().sections
+    (picture,) = section.blocks
+    assert isinstance(picture, Picture)
+    (axes,) = draw(picture).axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()][-1] == report.best

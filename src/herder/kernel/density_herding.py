@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
+from herder.core.summary import Block, Fact, Facts, Summarised, Summary, Text, counted
 from herder.kernel.bandwidth import plain_kernel, read_kernel
 from herder.kernel.functions import Bandwidth, Kernel, diagonal_of
 
@@ -22,7 +23,7 @@ ARRAYS = ("points", "means", "sums", "auxiliary", "auxiliary_sums")
 
 
 @dataclass(frozen=True, eq=False)
-class DensityHerding:
+class DensityHerding(Summarised):
     """Points of a herded density, in order; the first n are the herd of size n.
 
     Parameters
@@ -89,6 +90,18 @@ class DensityHerding:
     def mmd(self) -> float:
         """MMD between the target and all picks; NaN if the target's squared norm is unknown."""
         return float(self.errors[-1])
+
+    def summary(self) -> Summary:
+        """Return the kernel, the distance to the target, and failed maximisations."""
+        facts = [Fact("kernel", self.kernel)]
+        if not np.isnan(self.squared_norm):
+            facts.append(Fact("MMD", self.mmd, meaning="between the target and the points"))
+        blocks: list[Block] = [Facts(facts)]
+        if len(self.violations):
+            failed = counted(len(self.violations), "pick")
+            blocks.append(Text(f"{failed} did not reach the mean score", "warning"))
+        n, d = self.points.shape
+        return Summary(f"{counted(n, 'point')} in {counted(d, 'dimension')}", blocks)
 
     def to_state(self) -> State:
         """Give the picks and the sums, and the kernel as JSON can hold it."""

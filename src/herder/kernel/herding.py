@@ -26,6 +26,7 @@ from herder._validation import positive_int
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
+from herder.core.summary import Fact, Facts, Summarised, Summary, counted
 from herder.data.rows import read_rows, read_weights
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, resolve_kernel
 from herder.kernel.candidates import Candidates, candidates_of
@@ -37,7 +38,7 @@ __all__ = ["KernelHerding", "kernel_herd"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KernelHerding:
+class KernelHerding(Summarised):
     """Rows picked by kernel herding, in order, and the scores to go on from.
 
     Attributes
@@ -50,6 +51,16 @@ class KernelHerding:
 
     indices: NDArray[np.intp]
     scores: NDArray[np.float64]
+
+    def summary(self) -> Summary:
+        """Return how many picks there are, and of how many rows."""
+        times = np.unique(self.indices, return_counts=True)[1]
+        facts = [
+            Fact("distinct rows", len(times)),
+            Fact("most picks of one row", int(times.max(initial=0))),
+        ]
+        rows = counted(len(self.scores), "row")
+        return Summary(f"{counted(len(self.indices), 'pick')} of {rows}", [Facts(facts)])
 
     def to_state(self) -> State:
         """Give picks and scores; there is nothing else."""

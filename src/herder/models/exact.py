@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import generator, one_of, positive_int
+from herder.core.summary import Fact, Facts, Summarised, Summary, counted
 from herder.models import enumeration, transfer
 from herder.models.factors import Factors, Field, factors_of, mean_score
 from herder.models.frontier import MAX_CELLS, Plan, plan_sum
@@ -32,7 +33,7 @@ SECONDS_PER_CELL = 6e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
+class Exact(Summarised):
     """Exact answers on a field.
 
     Parameters
@@ -64,8 +65,18 @@ class Exact:
     probabilities: NDArray[np.float64] | None = None
 
     def log_prob(self, model: Field, x: ArrayLike) -> Any:
-        """Give the logarithm of the probability of states of the same model."""
+        """Return the logarithm of the probability of states of the same model."""
         return -model.energy(x) - self.log_partition
+
+    def summary(self) -> Summary:
+        """Return partition function, energy and entropy."""
+        facts = [
+            Fact("log Z", self.log_partition, ".6f"),
+            Fact("mean energy", self.mean_energy, ".6f"),
+            Fact("entropy", self.entropy, ".6f", "nats"),
+        ]
+        sites = counted(len(self.marginals), "site")
+        return Summary(f"Exact answers on {sites} ({self.method})", [Facts(facts)])
 
 
 def exact_field(model: Field, method: str = "auto") -> Exact:

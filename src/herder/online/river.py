@@ -25,7 +25,7 @@ __all__ = ["for_river"]
 
 
 def for_river(estimator: OnlineClassifier, *, classes: Iterable[Hashable] | None = None) -> Any:
-    """Give an online learner the methods of a river classifier.
+    """Wrap an online learner as a river classifier.
 
     What comes back is a ``river.base.MiniBatchClassifier`` to put where
     ``linear_model.PAClassifier()`` stood: ``learn_one``, ``predict_one``, ``learn_many`` and

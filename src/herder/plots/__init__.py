@@ -41,6 +41,7 @@ PICTURES = {
     ("Thinning", "picks"): ("thinning", "draw_picks"),
     ("Thinning", "marginals"): ("thinning", "draw_marginals"),
     ("Thinning", "mmd"): ("thinning", "draw_mmd"),
+    ("ScanReport", "orders"): ("convergence", "plot_scan_report"),
     ("Sampling", "marginals"): ("fields", "plot_sampling"),
     ("Sampling", "energies"): ("fields", "draw_energies"),
     ("Sampling", "state"): ("fields", "draw_last_state"),

@@ -31,6 +31,7 @@ from scipy.special import logsumexp
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress, Span, run_lanes
+from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of
 from herder.samplers import _annealing_jit as _jit
 from herder.samplers.gibbs import chain_seeds, gibbs
@@ -57,11 +58,11 @@ DEEPER = 6.0
 
 
 class AnnealingWarning(UserWarning):
-    """The estimate of log Z is not to be trusted: few chains carry it, or a valley was missed."""
+    """The estimate of log Z is not to be trusted: few chains carry it, or a mode was missed."""
 
 
 @dataclass(frozen=True, eq=False)
-class LogPartition:
+class LogPartition(Summarised):
     """Logarithm of the partition function.
 
     Parameters
@@ -97,18 +98,19 @@ class LogPartition:
         """Whether enough chains share the weight for the error to mean something."""
         return self.effective_chains >= FEWEST_CHAINS and not self.missed
 
-    def __str__(self) -> str:
-        """Give value, error and how they were found in one line."""
+    def summary(self) -> Summary:
+        """Return value, error, how they were found, and whether to trust them."""
         if self.method != "ais":
-            return f"log Z = {self.value:.6f}, exact ({self.method})"
-        line = (
+            return Summary(f"log Z = {self.value:.6f}, exact ({self.method})")
+        title = (
             f"log Z = {self.value:.4f} +- {self.error:.4f} by annealing "
             f"({self.n_chains} chains, {self.effective_chains:.1f} effective, "
             f"{self.n_temperatures} temperatures)"
         )
-        if self.missed:
-            return f"{line}; not to be trusted: more probable states were missed"
-        return line if self.reliable else f"{line}; not to be trusted: too few effective chains"
+        if self.reliable:
+            return Summary(title)
+        why = "more probable states were missed" if self.missed else "too few effective chains"
+        return Summary(title, [Text(f"not to be trusted: {why}", "warning")])
 
 
 def log_partition(
@@ -122,7 +124,7 @@ def log_partition(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> LogPartition:
-    """Give the logarithm of the partition function, with its standard error.
+    """Return the logarithm of the partition function, with its standard error.
 
     Parameters
     ----------

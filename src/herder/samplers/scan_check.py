@@ -15,6 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_int
+from herder.core.summary import (
+    Picture,
+    Section,
+    Summarised,
+    Summary,
+    Table,
+    Text,
+    counted,
+    show,
+)
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
 from herder.models.pairwise import PairwiseModel
@@ -66,7 +76,7 @@ class OrderReport:
 
 
 @dataclass(frozen=True)
-class ScanReport:
+class ScanReport(Summarised):
     """What `check_scan_orders` found.
 
     Parameters
@@ -92,22 +102,36 @@ class ScanReport:
         """The scan order that stalls least often, and has the least error."""
         return self.orders[0].order
 
-    def __str__(self) -> str:
+    def summary(self) -> Summary:
+        """Return the errors of each order beside those of Gibbs sampling, best first."""
         last = 10 * self.n_sweeps
-        lines = [
-            f"Herded Gibbs on {self.n_pieces} piece(s) of up to {self.piece_size} sites: error of "
-            f"the marginals after {self.n_sweeps} and {last} sweeps,",
-            "total variation to the joint distribution after the latter, and both for Gibbs:",
-            f"{'order':<14}{self.n_sweeps:>10}{last:>10}{'Gibbs':>10}{'joint':>10}{'Gibbs':>10}"
-            "  stalled",
-        ]
-        lines += [
-            f"{one.order:<14}{one.error:>10.1e}{one.final_error:>10.1e}{one.gibbs_error:>10.1e}"
-            f"{one.joint:>10.1e}{one.gibbs_joint:>10.1e}  {one.stalled} of {self.n_pieces}"
+        header = ("order", show(self.n_sweeps), show(last), "Gibbs", "joint", "Gibbs", "stalled")
+        rows = [
+            (
+                *(one.order, one.error, one.final_error, one.gibbs_error),
+                *(one.joint, one.gibbs_joint, f"{one.stalled} of {self.n_pieces}"),
+            )
             for one in self.orders
         ]
-        lines += [f"Warning: {text}" for text in self.warnings]
-        return "\n".join(lines)
+        title = (
+            f"Herded Gibbs on {counted(self.n_pieces, 'piece')} of up to {self.piece_size} sites"
+        )
+        text = (
+            f"Error of the marginals after {self.n_sweeps:,} and {last:,} sweeps, total variation "
+            "to the joint distribution after the latter, and both for Gibbs:"
+        )
+        picture = Picture(
+            "orders", self, "Error of each scan order after T and 10 T sweeps, and that of Gibbs."
+        )
+        return Summary(
+            title,
+            [
+                Text(text),
+                Table(header, rows, ("", *[".1e"] * 5)),
+                *(Text(warning, "warning") for warning in self.warnings),
+            ],
+            [Section("Scan orders", [picture])],
+        )
 
 
 def check_scan_orders(
