@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder.cli._options import RandomState, Threads
-from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, verb
+from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, option, verb
 from herder.core.summary import Block, Fact, Facts, Summary, Text, counted
 from herder.data.tables import write_table
 
@@ -54,127 +54,116 @@ def sample(
     ],
     n: Annotated[
         int,
-        typer.Option(
-            "-n",
-            "--rows",
-            metavar="N",
-            help="Number of states, over all chains.",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, "Number of states, over all chains.", "-n", "--rows", metavar="N"),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            OUTPUT,
+            "File for the states, one a row (.csv, .npy, .npz, .parquet), chain after chain. "
+            "May be left out with --marginals.",
             "-o",
             "--output",
             metavar="FILE",
-            help="File for the states, one a row (.csv, .npy, .npz, .parquet), chain after chain. "
-            "May be left out with --marginals.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     method: Annotated[
         Literal["gibbs", "herded-gibbs", "swendsen-wang"],
-        typer.Option(
-            "--method",
-            help="Gibbs sampling; herded Gibbs, which takes no random numbers; or Swendsen-Wang, "
+        option(
+            METHOD,
+            "Gibbs sampling; herded Gibbs, which takes no random numbers; or Swendsen-Wang, "
             "for grids and other models whose couplings are strong and mostly positive.",
-            rich_help_panel=METHOD,
+            "--method",
         ),
     ] = "gibbs",
     burn_in: Annotated[
         int,
-        typer.Option(
+        option(
+            METHOD,
+            "Sweeps to discard at the start of each chain.",
             "--burn-in",
-            min=0,
             metavar="N",
-            help="Sweeps to discard at the start of each chain.",
-            rich_help_panel=METHOD,
+            min=0,
         ),
     ] = 0,
     thinning: Annotated[
         int,
-        typer.Option(
+        option(
+            METHOD,
+            "Keep every K-th state; marginals use all of them.",
             "--thinning",
-            min=1,
             metavar="K",
-            help="Keep every K-th state; marginals use all of them.",
-            rich_help_panel=METHOD,
+            min=1,
         ),
     ] = 1,
     chains: Annotated[
         int,
-        typer.Option(
+        option(
+            METHOD,
+            "Chains with their own starts, run in parallel, that share the N states.",
             "--chains",
-            min=1,
             metavar="N",
-            help="Chains with their own starts, run in parallel, that share the N states.",
-            rich_help_panel=METHOD,
+            min=1,
         ),
     ] = 1,
     order: Annotated[
         Literal["sequential", "reversed", "checkerboard"],
-        typer.Option(
-            "--order",
-            help="Scan order of the sites; not for swendsen-wang.",
-            rich_help_panel=METHOD,
-        ),
+        option(METHOD, "Scan order of the sites; not for swendsen-wang.", "--order"),
     ] = "sequential",
     evidence: Annotated[
         list[str],
-        typer.Option(
+        option(
+            INPUT,
+            "Hold a site at a value, by its name, or by its number from 0 if sites have no "
+            "names (repeatable).",
             "--evidence",
             metavar="SITE=VALUE",
-            help="Hold a site at a value, by its name, or by its number from 0 if sites have no "
-            "names (repeatable).",
-            rich_help_panel=INPUT,
         ),
     ] = [],  # noqa: B006 (typer copies it)
     temperature: Annotated[
         float,
-        typer.Option(
+        option(
+            METHOD,
+            "Divide all energies by T; wide grids of `ising` are critical at 2.269.",
             "--temperature",
             metavar="T",
-            help="Divide all energies by T; wide grids of `ising` are critical at 2.269.",
-            rich_help_panel=METHOD,
         ),
     ] = 1.0,
     tempering: Annotated[
         str | None,
-        typer.Option(
+        option(
+            METHOD,
+            "For gibbs: parallel tempering at these temperatures, for models with several "
+            "modes. The states written are those at 1.",
             "--tempering",
             metavar="1,1.5,2",
-            help="For gibbs: parallel tempering at these temperatures, for models with several "
-            "modes. The states written are those at 1.",
-            rich_help_panel=METHOD,
         ),
     ] = None,
     biases: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            INPUT,
+            "For a list of edges: table with columns site, bias; 0 by default.",
             "--biases",
             metavar="FILE",
-            help="For a list of edges: table with columns site, bias; 0 by default.",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     states: Annotated[
         str | None,
-        typer.Option(
+        option(
+            INPUT,
+            "For a list of edges: values of a site; 0,1 by default.",
             "--states",
             metavar="0,1|-1,1",
-            help="For a list of edges: values of a site; 0,1 by default.",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     marginals: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            OUTPUT,
+            "Table of marginals by site, with standard error, R-hat and effective sample size.",
             "--marginals",
             metavar="FILE",
-            help="Table of marginals by site, with standard error, R-hat and effective sample "
-            "size.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     random_state: RandomState = 0,
