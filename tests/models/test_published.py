@@ -48,16 +48,16 @@ def test_a_matrix_of_counts_is_what_the_rows_have():
 @pytest.mark.parametrize(
     ("counts", "options", "error", "words"),
     [
-        ([[5, 1], [2, 5]], {"total": 9, "names": ["a", "b"]}, ValueError, "symmetric, got a, b"),
-        ([[5, 1]], {"total": 9}, ValueError, r"counts must be a square matrix.*\(1, 2\)"),
-        ([5, 1], {"total": 9}, ValueError, "counts must be a square matrix"),
+        ([[5, 1], [2, 5]], {"total": 9, "names": ["a", "b"]}, ValueError, "^counts must"),
+        ([[5, 1]], {"total": 9}, ValueError, "^counts must"),
+        ([5, 1], {"total": 9}, ValueError, "^counts must"),
         ([[5, np.nan], [np.nan, 5]], {"total": 9}, ValueError, "counts must be finite.*x0, x1"),
-        ([["a"]], {"total": 9}, TypeError, "counts must be a matrix of numbers"),
-        ([[5]], {}, ValueError, "total must be given with a matrix"),
-        ([[5]], {"total": 0}, ValueError, "total must be a positive number, got 0"),
-        ([[5]], {"total": np.inf}, ValueError, "total must be a positive number"),
-        ([[5]], {"total": 9, "names": ["a", "b"]}, ValueError, "names must be 1 different"),
-        ([[5, 1], [1, 5]], {"total": 9, "names": ["a", "a"]}, ValueError, "names must be 2"),
+        ([["a"]], {"total": 9}, TypeError, "^counts must"),
+        ([[5]], {}, ValueError, "^total must"),
+        ([[5]], {"total": 0}, ValueError, "^total must"),
+        ([[5]], {"total": np.inf}, ValueError, "^total must"),
+        ([[5]], {"total": 9, "names": ["a", "b"]}, ValueError, "^names must"),
+        ([[5, 1], [1, 5]], {"total": 9, "names": ["a", "a"]}, ValueError, "^names must"),
     ],
 )
 def test_bad_matrices_are_refused(counts, options, error, words):
@@ -195,7 +195,7 @@ def test_errors_in_a_file_give_the_line(tmp_path):
 
 def test_contradictions_in_a_file_are_errors_unless_allowed(tmp_path):
     text = "variable_a,variable_b,count,total\na,a,5,10\nb,b,4,10\na,b,6,10\n"
-    with refuses("moments"):
+    with refuses("moments", match=r"P\(a=1, b=1\) = 0.6 must lie between"):
         typed(text, tmp_path)
     assert typed(text, tmp_path, contradictions="allow").contradictions()
 

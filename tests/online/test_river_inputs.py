@@ -153,7 +153,7 @@ def test_without_a_covariance_there_are_no_probabilities() -> None:
 
 
 BAD_FRAMES = [
-    (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ValueError, "columns of different names"),
+    (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ValueError, "X must"),
     (pd.DataFrame({"a": ["red"]}), TypeError, "for 'a': encode it first"),
     (pd.DataFrame({"b": [1.0], "a": [math.nan]}), ValueError, "got nan for 'a'"),
 ]
@@ -174,7 +174,6 @@ def fitted() -> NHERD:
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: for_river(SGDClassifier()), TypeError, "estimator"),  # pyright: ignore[reportArgumentType]
     (lambda: for_river(NHERD), TypeError, "estimator"),  # pyright: ignore[reportArgumentType]
-    (lambda: for_river(VotedPerceptron()), ValueError, "estimator"),
     (
         lambda: for_river(NHERD(covariance="full", kernel="rbf")),
         ValueError,
@@ -196,6 +195,11 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
 def test_what_is_refused(call: Callable[[], object], error: type[Exception], name: str) -> None:
     with refuses(name, error):
         call()
+
+
+def test_a_vote_is_refused_with_what_is_near_to_it() -> None:
+    with refuses("estimator", match=r"near to Perceptron\(average=True\)"):
+        for_river(VotedPerceptron())
 
 
 def test_without_river_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,9 +145,8 @@ def herd(
     if max_norm is not None and not (max_norm > 0 and np.isfinite(max_norm)):
         raise ParameterError("max_norm", "be positive and finite", max_norm)
     if start.dtype != np.float64 and (max_norm is not None or scale != 1.0):
-        raise ParameterError(
-            "max_norm", "be None and scale 1 unless weights are float64", got=str(start.dtype)
-        )
+        name, rule = ("scale", "be 1") if max_norm is None else ("max_norm", "be None")
+        raise ParameterError(name, f"{rule} unless weights are float64", got=str(start.dtype))
     step_size = None if rates is None else _as_rates(rates, start)
     return _steps(system, start, step_size, state, steps_done, float(scale), max_norm)
 
