@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.core.summary import counted
 from herder.data import open_table
 from herder.models.pairwise import PairwiseModel
@@ -93,7 +94,7 @@ def read_field(
     is_list = not is_made(text) and path.suffix.lower() in EDGE_SUFFIXES
     for option, value in (("biases", biases), ("states", states)):
         if value is not None and not is_list:
-            raise ValueError(f"{option} must come with a list of edges, got {value} for {text}")
+            raise ParameterError(option, "come with a list of edges", got=f"{value} for {text}")
     if is_list:
         return _read_edges(path, biases, _alphabet(states))
     if is_made(text):
@@ -110,8 +111,8 @@ def _load(path: Path) -> GivenField:
     model, meta = read_model(path)
     found = getattr(model, "model_", model)
     if not isinstance(found, Field):
-        raise ValueError(
-            f"model must be a random field to be sampled, got the {type(model).__name__} of {path}"
+        raise ParameterError(
+            "model", "be a random field to be sampled", got=f"the {type(model).__name__} of {path}"
         )
     doubts = ()
     if meta.get("trust") is False:
@@ -136,9 +137,10 @@ def _make(text: str, max_memory: int) -> GivenField:
     n_sites = math.prod(sizes)
     needed = n_sites * (EDGE_BYTES * len(sizes) + STATE_BYTES * n_states)
     if needed > max_memory:
-        raise ValueError(
-            f"max-memory must be at least {needed / 2**20:,.0f}M for the {n_sites:,} sites of "
-            f"{text}, got {max_memory / 2**20:,.0f}M"
+        raise ParameterError(
+            "max_memory",
+            f"be at least {needed / 2**20:,.0f}M for the {n_sites:,} sites of {text}",
+            got=f"{max_memory / 2**20:,.0f}M",
         )
     if is_potts:
         return GivenField(PottsModel.grid(sizes, n_states, periodic=periodic), text, sizes)
@@ -150,7 +152,7 @@ def _alphabet(states: str | None) -> tuple[int, int]:
         return (0, 1)
     if states.replace(" ", "") in ("-1,1", "-1,+1"):
         return (-1, 1)
-    raise ValueError(f"states must be 0,1 or -1,1, got {states!r}")
+    raise ParameterError("states", "be 0,1 or -1,1", states)
 
 
 def _read_edges(path: Path, biases: Path | None, states: tuple[int, int]) -> GivenField:
@@ -245,19 +247,17 @@ def read_evidence(texts: Sequence[str], given: GivenField) -> dict[int | str, in
         site = _site(name, given)
         if site is None or not re.fullmatch("[+-]?[0-9]+", value.strip()):
             known = ", ".join(given.names[:5])
-            raise ValueError(
-                f"evidence must be SITE=VALUE with a site such as {known}, got {text!r}"
-            )
+            raise ParameterError("evidence", f"be SITE=VALUE with a site such as {known}", text)
         if int(value) not in given.model.states:
             states = given.model.states
             allowed = f"{states[0]} or {states[1]}" if len(states) == 2 else f"0 to {states[-1]}"
-            raise ValueError(f"evidence must be {allowed}, got {text!r}")
+            raise ParameterError("evidence", f"be {allowed}", text)
         key = site if names is None else names[site]
         if key in found:
-            raise ValueError(f"evidence must name each site once, got {text!r} again")
+            raise ParameterError("evidence", "name each site once", got=f"{text!r} again")
         found[key] = int(value)
     if len(found) == given.model.n_sites:
-        raise ValueError("evidence must leave a site free, got all sites")
+        raise ParameterError("evidence", "leave a site free", got="all sites")
     return found
 
 
