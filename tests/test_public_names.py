@@ -17,7 +17,7 @@ PAGES = Path(__file__).parents[1] / "docs" / "api"
 OF_METHODS = {"ColumnErrors", "Exact", "FitCheck", "FitReport", "MomentDiagnostics"}
 
 #: Results without a summary yet.
-SILENT = {"Bounds", "Estimate", "FitCheck", "FitReport", "MomentDiagnostics", "MomentHerding"}
+SILENT = {"Bounds", "Estimate", "MomentDiagnostics", "MomentHerding"}
 
 
 def results() -> set[str]:
