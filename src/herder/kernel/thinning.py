@@ -177,6 +177,7 @@ def thin(
         raise ParameterError(
             "n_select",
             f"be at most the {left}",
+            m,
             got=f"{m}; unique=False allows a row to come more than once",
         )
     if not unique and weights != "uniform":
