@@ -1,4 +1,4 @@
-"""How far a call walks through the house, and how many lines each room has.
+"""Functions, files and file switches of three calls, and lines of code per folder.
 
 ``python benchmarks/walk.py`` runs three calls under ``sys.setprofile``: ``herder synth --report``,
 ``herder learn`` on svmlight lines, and ``thin(X, 200)``. Of each it prints the functions of ours
@@ -6,7 +6,7 @@ that it passes, the files they stand in, and the switches: how often, in the ord
 functions are first called, the next one stands in another file. Compiled functions and code that
 runs at import are not counted. Then the lines of code of each folder of ``src``: docstrings,
 comments and blank lines apart. ``--keep`` writes the numbers to ``results/walk.json``, beside
-which they are printed ever after.
+which later runs are printed.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import numpy as np
 
 import herder
 
-HOUSE = Path(herder.__file__).parent
+PACKAGE = Path(herder.__file__).parent
 KEPT = Path(__file__).with_name("results") / "walk.json"
 
 #: Tokens that are no code.
@@ -46,7 +46,7 @@ SILENT = {
 def walk(call: Callable[[], Any]) -> dict[str, int]:
     """Count the functions, files and switches of a call."""
     seen: dict[tuple[str, int], None] = {}
-    front = str(HOUSE)
+    front = str(PACKAGE)
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
@@ -121,13 +121,13 @@ def code_lines(path: Path) -> int:
     return len(found - documented)
 
 
-def rooms() -> dict[str, int]:
+def folders() -> dict[str, int]:
     """Count the lines of code of each folder of the package, and of all."""
     found: dict[str, int] = {}
-    for path in sorted(HOUSE.rglob("*.py")):
-        parts = path.relative_to(HOUSE).parts
-        room = parts[0] if len(parts) > 1 else "herder"
-        found[room] = found.get(room, 0) + code_lines(path)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).parts
+        folder = parts[0] if len(parts) > 1 else "herder"
+        found[folder] = found.get(folder, 0) + code_lines(path)
     return {**found, "all": sum(found.values())}
 
 
@@ -139,11 +139,11 @@ def measure() -> dict[str, dict[str, Any]]:
             call = prepare(Path(folder))
             call()
             walks[name] = walk(call)
-    return {"walks": walks, "lines": rooms()}
+    return {"walks": walks, "lines": folders()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="How far a call walks through the house.")
+    parser = argparse.ArgumentParser(description="Functions and files that calls pass.")
     parser.add_argument("--keep", action="store_true", help="write results/walk.json")
     keep = parser.parse_args().keep
     found = measure()
@@ -153,10 +153,10 @@ def main() -> None:
         shown = ", ".join(f"{n} {what} (baseline {then[what]})" for what, n in numbers.items())
         print(f"{name}: {shown}")
     print("\nlines of code (baseline)")
-    for room in sorted(
-        {*found["lines"], *before["lines"]}, key=lambda room: (room == "all", room)
+    for folder in sorted(
+        {*found["lines"], *before["lines"]}, key=lambda folder: (folder == "all", folder)
     ):
-        print(f"{room:>12} {found['lines'].get(room, 0):6} {before['lines'].get(room, 0):6}")
+        print(f"{folder:>12} {found['lines'].get(folder, 0):6} {before['lines'].get(folder, 0):6}")
     if keep:
         KEPT.write_text(json.dumps(found, indent=1) + "\n")
 
