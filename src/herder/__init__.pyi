@@ -14,10 +14,10 @@ from herder.fields.bounds import Bounds as Bounds
 from herder.fields.bounds import count_bounds as count_bounds
 from herder.fields.bounds import expectation_bounds as expectation_bounds
 from herder.fields.diagnostics import MomentDiagnostics as MomentDiagnostics
-from herder.fields.live import Position as Position
+from herder.fields.herding import MomentHerding as MomentHerding
+from herder.fields.herding import moment_herd as moment_herd
 from herder.fields.moment import MomentHerder as MomentHerder
-from herder.fields.moment import MomentHerding as MomentHerding
-from herder.fields.moment import moment_herd as moment_herd
+from herder.fields.position import Position as Position
 from herder.fields.uncertainty import Estimate as Estimate
 from herder.fields.uncertainty import count_estimate as count_estimate
 from herder.fields.uncertainty import estimate_expectation as estimate_expectation

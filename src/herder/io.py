@@ -32,7 +32,7 @@ HOMES = {
     "PairwiseModel": "herder.models.pairwise",
     "PassiveAggressive": "herder.online.aggressive",
     "Perceptron": "herder.online.perceptron",
-    "Position": "herder.fields.live",
+    "Position": "herder.fields.position",
     "PottsModel": "herder.models.potts",
     "SamplingPosition": "herder.samplers.sampling",
     "SecondOrderPerceptron": "herder.online.gaussian",

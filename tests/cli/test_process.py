@@ -72,7 +72,7 @@ def test_an_interrupt_in_generated_code_ends_like_any_other(tmp_path):
 
 WAITS = """
 import os, signal, sys, types
-from herder.cli._border import catch_signals
+from herder.cli._terminal import catch_signals
 
 catch_signals()
 delicate = types.ModuleType("llvmlite.binding")

@@ -96,8 +96,8 @@ def _add(name: str, verb: Any, group: typer.Typer = app) -> None:
 
 
 _add("thin", thin_verb)
-app.command("moments")(moments_verb)
-app.command("synth")(synth_verb)
+_add("moments", moments_verb)
+_add("synth", synth_verb)
 learn.command("classifier")(learn_verb)
 _add("field", learn_field, learn)
 app.add_typer(learn)

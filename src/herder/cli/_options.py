@@ -5,9 +5,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from herder.cli._verb import LIMITS, METHOD
+from herder.cli._verb import INPUT, LIMITS, METHOD, option
 
-__all__ = ["Bins", "MaxMemory", "Missing", "Order", "RandomState", "Table", "Threads"]
+__all__ = ["Bins", "Missing", "Order", "RandomState", "Table", "Threads"]
 
 RandomState: TypeAlias = Annotated[
     int,
@@ -36,31 +36,25 @@ Table: TypeAlias = Annotated[
 ]
 Order: TypeAlias = Annotated[
     int,
-    typer.Option(
+    option(
+        METHOD,
+        "Count all groups of up to this many columns: 2 for pairs, 3 for triples.",
         "--order",
         min=1,
         max=3,
-        help="Count all groups of up to this many columns: 2 for pairs, 3 for triples.",
     ),
 ]
 Missing: TypeAlias = Annotated[
     Literal["error", "category"],
-    typer.Option("--missing", help="Refuse missing values, or make them a category of their own."),
+    option(INPUT, "Refuse missing values, or make them a category of their own.", "--missing"),
 ]
 Bins: TypeAlias = Annotated[
     list[str],
-    typer.Option(
+    option(
+        INPUT,
+        "Cut columns of measurements into N bins of equally many rows, all of them or COLUMN "
+        "alone (repeatable). The mean of each bin comes back out.",
         "--bins",
         metavar="N|COLUMN=N",
-        help="Cut columns of measurements into N bins of equally many rows, all of them or "
-        "COLUMN alone (may be repeated). The mean of each bin comes back out.",
-    ),
-]
-MaxMemory: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Keep to about this much memory, for example 500M or 4G; the table may be larger.",
     ),
 ]

@@ -9,6 +9,7 @@ import functools
 import inspect
 import logging
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -136,6 +137,15 @@ class Run:
         for part, path in self._parts.items():
             text = text.replace(part, path)
         return text
+
+    def in_options(self, text: str) -> str:
+        """Return a text that says ``pass name='value'`` with the option instead."""
+        names = {parameter.name: parameter.opts[-1] for parameter in self.context.command.params}
+
+        def spelt(found: re.Match[str]) -> str:
+            return f"pass {names[found[1]]} {found[2]}" if found[1] in names else found[0]
+
+        return re.sub(r"\bpass (\w+)='?(\w+)'?", spelt, text)
 
     def say(self, line: str) -> None:
         """Print a line at once, above the progress bar."""
@@ -331,10 +341,10 @@ def _user_errors(run: Run, options: Mapping[str, str]) -> Iterator[None]:
         _complain(str(error) or "not enough memory")
         raise typer.Exit(USER_ERROR) from None
     except ParameterError as error:
-        _complain(_spelt(run.context, error, options))
+        _complain(run.in_options(_spelt(run.context, error, options)))
         raise typer.Exit(USER_ERROR) from None
     except (ValueError, OverflowError, ModuleNotFoundError) as error:
-        _complain(run.with_paths(str(error)))
+        _complain(run.in_options(run.with_paths(str(error))))
         raise typer.Exit(USER_ERROR) from None
 
 

@@ -1,123 +1,146 @@
 """``herder synth``: rows that match the counts of a table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
-from herder.cli._border import (
-    command_line,
-    parse_bins,
-    parse_size,
-    progress_bar,
-    require_output,
-    user_errors,
-)
-from herder.cli._options import Bins, MaxMemory, Missing, Order, Table
+from herder._errors import ParameterError
+from herder.cli._options import Bins, Missing, Order, Table
+from herder.cli._terminal import parse_bins
+from herder.cli._verb import METHOD, OUTPUT, TABLES, Run, option, verb
+from herder.core.summary import Summary
 
 __all__ = ["synth"]
 
 
-@user_errors
+@verb(
+    example="herder synth survey.csv -n 1000 -o rows.csv --report page.html",
+    outputs={"output": TABLES},
+    inputs=("table",),
+    options={"n_samples": "n", "X": "table"},
+    report="what was matched, how closely, and what was copied",
+    max_memory="1G",
+)
 def synth(
-    context: typer.Context,
+    run: Run,
     table: Table,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            OUTPUT,
+            "File for the rows (.csv, .npy, .npz, .parquet).",
             "-o",
             "--output",
             metavar="FILE",
-            help="Where the rows go (.csv, .npy, .npz, .parquet); appears whole or not at all.",
         ),
     ],
     n: Annotated[
         int | None,
-        typer.Option("-n", "--rows", metavar="N", help="Rows to make; as many as were counted."),
+        option(
+            OUTPUT,
+            "Number of rows; as many as were counted by default.",
+            "-n",
+            "--rows",
+            metavar="N",
+        ),
     ] = None,
     order: Order = 2,
     where: Annotated[
         list[str],
-        typer.Option(
+        option(
+            OUTPUT,
+            "Keep only rows with this value (repeatable); COLUMN= means missing.",
             "--where",
             metavar="COLUMN=VALUE",
-            help="Give only rows with this value (may be repeated); COLUMN= means missing.",
         ),
     ] = [],  # noqa: B006 (typer copies it)
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="PAGE.html",
-            help="Write a page that shows what was matched, how closely, and what was copied.",
-        ),
-    ] = None,
     count_above: Annotated[
         int | None,
-        typer.Option(
+        option(
+            OUTPUT,
+            "Print the probability that more than K of the 0/1 columns are 1, and the bounds that "
+            "the counts alone imply.",
             "--count-above",
             metavar="K",
             min=0,
-            help="Tell the probability that more than K of the 0/1 columns are 1, and the range "
-            "that the counts alone leave it.",
         ),
     ] = None,
     encoding: Annotated[
         Literal["auto", "01", "+-1", "indicator"],
-        typer.Option("--encoding", help="What is matched: products of 0/1 or -1/+1, or cells."),
+        option(METHOD, "What is matched: products of 0/1 or -1/+1, or cells.", "--encoding"),
     ] = "auto",
     contradictions: Annotated[
         Literal["error", "nearest"],
-        typer.Option(
+        option(
+            METHOD,
+            "Refuse counts that no table can have, or come as near to them as possible.",
             "--contradictions",
-            help="Refuse counts that no table can have, or come as near to them as possible.",
         ),
     ] = "error",
     restarts: Annotated[
-        Literal["auto", "visited", "rows", "none"],
-        typer.Option(
+        Literal["visited", "rows", "none", "auto"],
+        option(
+            METHOD,
+            "Where a failed search starts again: at rows made before (no row of the table is "
+            "used), at rows of the table, or nowhere.",
             "--restarts",
-            help="Where a failed search starts again: at rows made before (visited, which auto "
-            "means: no row of the table is used), at rows of the table, or nowhere.",
+            metavar="[visited|rows|none]",
         ),
-    ] = "auto",
+    ] = "visited",
     burn_in: Annotated[
-        int, typer.Option("--burn-in", min=0, help="First rows of the run to leave out.")
+        int, option(METHOD, "Rows to discard at the start of the run.", "--burn-in", min=0)
     ] = 0,
     missing: Missing = "error",
     bins: Bins = [],  # noqa: B006 (typer copies it)
-    max_memory: MaxMemory = "1G",
-) -> None:
+) -> Summary:
     """Make rows that match the pair counts (or triple counts) of a table.
 
     Only the counts are used: a TABLE is counted first, and no row of it enters the run unless
     `--restarts rows` asks for it. There is no randomness: the same input gives the same rows.
     """
-    from herder.cli._synthesis import Job, run_job
+    if restarts == "auto":
+        run.warn("--restarts auto is deprecated: use --restarts visited")
+        restarts = "visited"
+    from herder import MomentHerder, Moments
+    from herder.data import open_table, write_table
+    from herder.models.published import is_plain_table
 
-    inputs = [table]
-    require_output(output, "output", suffixes=(".csv", ".npy", ".npz", ".parquet"), others=inputs)
-    if report is not None:
-        require_output(report, "report", suffixes=(".html", ".htm"), others=[table, output])
-        import herder.report  # noqa: F401 (says now if it cannot be made)
-    job = Job(
-        table=table,
-        output=output,
-        n=n,
-        order=order,
-        where=tuple(where),
-        report=report,
-        count_above=count_above,
+    model = MomentHerder(
+        order,
         encoding=encoding,
-        contradictions=contradictions,
-        restarts="visited" if restarts == "auto" else restarts,
+        restarts=restarts,
         burn_in=burn_in,
         missing=missing,
         bins=parse_bins(bins),
-        max_memory=parse_size(max_memory),
-        command=command_line(context),
+        contradictions=contradictions,
     )
-    with progress_bar() as progress:
-        lines = run_job(job, progress)
-    for line in lines:
-        typer.echo(line)
+    if is_plain_table(table):
+        counts = Moments.load(table, contradictions="allow")
+        if order not in (2, counts.order):  # 2 is what the command assumes for tables
+            rule = f"be left out for a file of counts, which has order {counts.order}"
+            raise ParameterError("order", rule, order)
+        model.fit_moments(counts)
+    else:
+        source = open_table(table)
+        model.fit_source(source, max_memory=run.max_memory, progress=run.progress)
+    names = model.moments_.names
+    made = model.synthesise(
+        n,
+        where=[_condition(text, names) for text in where],
+        count_above=count_above,
+        count_cells=run.given("report"),
+        progress=run.progress,
+    )
+    part = run.part(output)
+    write_table(part, names, [made.labels()])  # what the format cannot hold shows now
+    write_table(part, names, made.chunks())
+    return made.summary(source=str(table))
+
+
+def _condition(text: str, names: Sequence[str]) -> tuple[str, str | None]:
+    """Read ``column=value`` into a column, which may hold equal signs, and a label."""
+    for place in (i for i, letter in enumerate(text) if letter == "="):
+        if text[:place] in names:
+            return text[:place], text[place + 1 :] or None
+    rule = f"be COLUMN=VALUE with a column of {', '.join(names[:20])}"
+    raise ParameterError("where", rule, text)

@@ -20,6 +20,7 @@ __all__ = [
     "Block",
     "Fact",
     "Facts",
+    "Level",
     "Picture",
     "Section",
     "Summarised",

@@ -27,6 +27,8 @@ BrokenRow = tuple[int, str, str]
 
 #: Default size of a chunk in memory: many thousand rows, and little beside any laptop's memory.
 CHUNK_BYTES = 64 * 2**20
+#: A chunk within a memory limit takes at most this part of it: coding rows needs several copies.
+CHUNK_SHARE = 16
 #: A short Python string and the reference to it; used only to choose the rows of a chunk.
 TEXT_BYTES = 64
 
@@ -52,6 +54,10 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.places)
+
+
+def silent(share: float, note: str) -> None:
+    """Report no progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,16 @@ class TableSource:
         """Yield the columns of consecutive rows alone."""
         return (block.columns for block in self.blocks(max_bytes) if len(block))
 
+    def within(
+        self, max_memory: int, what: str, progress: Callable[[float, str], None] = silent
+    ) -> Iterator[Chunk]:
+        """Yield chunks that keep to a memory limit, and report how far ``what`` has come."""
+        seen = 0
+        for chunk in self.chunks(min(CHUNK_BYTES, max_memory // CHUNK_SHARE)):
+            yield chunk
+            seen += len(chunk[self.names[0]])
+            progress(seen / self.n_rows, f"{what}, {seen:,} rows")
+
     def whole(self) -> Chunk:
         """Return all columns."""
         chunks = list(self.chunks())
@@ -133,7 +149,3 @@ def as_text(values: NDArray[Any]) -> NDArray[Any]:
 def width(dtype: np.dtype[Any]) -> int:
     """Bytes of one value in memory, roughly."""
     return TEXT_BYTES + dtype.itemsize if dtype.kind in "OU" else dtype.itemsize
-
-
-def silent(share: float, note: str) -> None:
-    """Report no progress."""

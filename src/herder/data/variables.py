@@ -77,8 +77,9 @@ class Variable:
         for position, value in enumerate(self.values):
             if value == label or (value is not None and str(value) == label):
                 return position
+        numbers = "a number or " if self.edges is not None else ""
         raise ValueError(
-            f"value of {self.name!r} must be one of {_short(self.values)}, got {label!r}"
+            f"value of {self.name!r} must be {numbers}one of {_short(self.values)}, got {label!r}"
         )
 
 
@@ -259,8 +260,7 @@ def _measurement(column: Column, n_bins: int | None) -> Variable | None:
         if len(distinct) > MAX_FLOAT_LABELS and (distinct != np.rint(distinct)).any():
             raise ValueError(
                 f"column {column.name!r} must be categorical or binned, got a measurement with "
-                f"{len(distinct)} distinct values: pass bins=, for example "
-                f"bins={{{column.name!r}: 5}}"
+                f"{len(distinct)} distinct values: pass bins=5 to cut it into five"
             )
         return None
     numbers = np.array([math.nan if v is None else v for v in column.labels], dtype=float)
@@ -282,7 +282,7 @@ def _category(column: Column) -> Variable:
     if len(labels) >= MAX_VALUES:
         raise ValueError(
             f"column {column.name!r} must have fewer than {MAX_VALUES} distinct values, "
-            f"got {len(labels)}: pass bins= or leave it out"
+            f"got {len(labels)}: pass bins=5 if it holds numbers, or leave it out"
         )
     if None not in column.labels:
         return Variable(column.name, labels, column.dtype)

@@ -3,6 +3,7 @@
 from herder.fields.diagnostics import MomentDiagnostics
 from herder.fields.live import MomentHerd, Position, Trace
 from herder.fields.moment import MomentHerder, MomentHerding, moment_herd
+from herder.fields.synthesis import Synthesis
 
 __all__ = [
     "MomentDiagnostics",
@@ -10,6 +11,7 @@ __all__ = [
     "MomentHerder",
     "MomentHerding",
     "Position",
+    "Synthesis",
     "Trace",
     "moment_herd",
 ]

@@ -27,7 +27,7 @@ We report this number for the y of the solver, so that a loose solver could wide
 but not make it false; the rows of A are scaled to a largest entry of one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of
+from herder.core.summary import Summarised, Summary, Table
 from herder.data.variables import code_dtype
 from herder.models.moments import Moments
 
@@ -59,7 +60,7 @@ SOLVER_TOL = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Summarised):
     """Lower and upper bounds on expectations, each entry on its own.
 
     Parameters
@@ -79,6 +80,19 @@ class Bounds:
     upper: NDArray[np.float64]
     method: str
     sharp: bool
+
+    def summary(self) -> Summary:
+        """Return the bounds of each entry, and whether they are sharp."""
+        sharp = "sharp" if self.sharp else "sharp only given the sums of the moments"
+        table = entry_table({"lower bound": self.lower, "upper bound": self.upper})
+        return Summary(f"Bounds given the moments, {self.method} programme: {sharp}", [table])
+
+
+def entry_table(columns: Mapping[str, NDArray[np.float64]]) -> Table:
+    """Return a table with a row for each entry of some arrays of equal length."""
+    values = np.column_stack([np.ravel(column) for column in columns.values()])
+    rows = [(k, *row) for k, row in enumerate(values.tolist())]
+    return Table(("k", *columns), rows, ("", *[".4f"] * len(columns)))
 
 
 def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") -> Bounds:

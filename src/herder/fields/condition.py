@@ -1,7 +1,7 @@
 """Conditions on rows: those that meet them are kept, those that no row can meet are refused."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,33 +9,38 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError
 from herder.models.moments import Moments
 
-__all__ = ["Condition"]
+__all__ = ["RowCondition"]
 
 #: Herded rows in a row that do not meet a condition before it is given up.
 MAX_FRUITLESS = 1_000_000
 
 
-class Condition:
+class RowCondition:
     """Columns that must have given values.
 
     Parameters
     ----------
     moments : Moments
         What the rows match; a condition that one of its tables excludes is refused at once.
-    wanted : sequence of (int, int)
-        Columns and the codes they must have.
+    where : mapping of column to label, or sequence of such pairs
+        Columns by name and values by label.
     """
 
-    def __init__(self, moments: Moments, wanted: Sequence[tuple[int, int]]) -> None:
-        self._wanted = dict(wanted)
-        for column, code in wanted:
-            if self._wanted[column] != code:
-                name = moments.names[column]
-                raise ParameterError("where", "give a column one value", got=f"two for {name!r}")
-        self._text = ", ".join(
-            f"{moments.names[column]}={moments.variables[column].values[code]}"
-            for column, code in self._wanted.items()
+    def __init__(
+        self, moments: Moments, where: Mapping[str, Any] | Sequence[tuple[str, Any]]
+    ) -> None:
+        pairs = list(where.items()) if isinstance(where, Mapping) else list(where)
+        self.text = " and ".join(
+            f"{name}={'' if label is None else label}" for name, label in pairs
         )
+        self._wanted: dict[int, int] = {}
+        for name, label in pairs:
+            if name not in moments.names:
+                raise ParameterError("where", f"name columns {list(moments.names)}", name)
+            column = moments.names.index(name)
+            code = moments.variables[column].code(label)
+            if self._wanted.setdefault(column, code) != code:
+                raise ParameterError("where", "give a column one value", got=f"two for {name!r}")
         self._fruitless = 0
         self._found = 0
         for clique in moments.cliques:
@@ -46,22 +51,11 @@ class Condition:
                 raise ParameterError(
                     "where",
                     "be met by some rows",
-                    got=f"{self._text}, which the counts of {names} exclude",
+                    got=f"{self.text}, which the counts of {names} exclude",
                 )
 
-    @classmethod
-    def of(cls, moments: Moments, where: Mapping[str, Any]) -> Self:
-        """Take columns by name and values by label."""
-        wanted = []
-        for name, label in where.items():
-            if name not in moments.names:
-                raise ParameterError("where", f"name columns {list(moments.names)}", name)
-            column = moments.names.index(name)
-            wanted.append((column, moments.variables[column].code(label)))
-        return cls(moments, wanted)
-
     def select(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Give the rows that meet the condition; raise when they have stopped coming."""
+        """Return the rows that meet the condition; raise when they have stopped coming."""
         keep = np.ones(len(codes), dtype=bool)
         for column, code in self._wanted.items():
             keep &= codes[:, column] == code
@@ -72,7 +66,7 @@ class Condition:
             raise ParameterError(
                 "where",
                 "be met by some rows",
-                got=f"{self._text}, which {self._found} rows met at first and none of the "
+                got=f"{self.text}, which {self._found} rows met at first and none of the "
                 f"last {self._fruitless:,} herded",
             )
         return matching

@@ -1,19 +1,28 @@
 """What a moment herd reached, and whether to trust it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
 from herder.core.diagnostics import Diagnosis, explain_growth, fit_rate, growth
-from herder.data.variables import Codes
+from herder.core.summary import (
+    Fact,
+    Facts,
+    Level,
+    Picture,
+    Section,
+    Summarised,
+    Summary,
+    Text,
+    counted,
+)
 from herder.fields.live import MomentHerd, Trace
+from herder.fields.row_index import RowIndex
 from herder.maximise.coordinate import ascend
 from herder.maximise.exhaustive import best_state, n_states
 
-__all__ = ["MomentDiagnostics", "RowIndex", "moment_diagnostics"]
+__all__ = ["MomentDiagnostics", "moment_diagnostics"]
 
 #: Spaces up to this many states are searched exhaustively to tell why weights grow.
 EXHAUSTIVE_STATES = 2**16
@@ -21,12 +30,47 @@ EXHAUSTIVE_STATES = 2**16
 #: A moment error that falls more slowly than this power of t has not begun to fall.
 SLOW_RATE = -0.3
 
-#: Rows hashed at a time.
-BLOCK = 65_536
+
+RESTART_WORDS = {
+    "visited": "searches that started again, at states made before",
+    "rows": "searches that started again, at data rows",
+    "none": "not allowed in this run",
+}
+
+#: Whether data rows entered the run.
+ENTERED = {
+    False: "No row of a table entered the run, only counts.",
+    True: "Searches started again at rows of the table, so rows of it did enter the run.",
+}
+
+VERDICTS: dict[str, tuple[Level, str]] = {
+    "bounded": (
+        "good",
+        "The weights stayed bounded, so the error falls as 1/T: twice as many rows, half the "
+        "error.",
+    ),
+    "inconsistent moments": (
+        "warning",
+        "No table of rows can have all the given counts: they contradict each other. The rows "
+        "follow counts that can exist, as near to the given ones as the herd gets; more rows "
+        "will not bring them nearer.",
+    ),
+    "stuck search": (
+        "warning",
+        "The search for the next row missed better ones, so the error does not fall as it "
+        "should. Try restarts at rows, or another encoding.",
+    ),
+    "undecided": (
+        "warning",
+        "The run does not show whether the error would go on falling: it was too short, or the "
+        "given counts may contradict each other in a way that no simple check finds. Ask for "
+        "more rows.",
+    ),
+}
 
 
 @dataclass(frozen=True)
-class MomentDiagnostics:
+class MomentDiagnostics(Summarised):
     """Moment error, rate, weight norm, restarts and verdict of a run.
 
     Parameters
@@ -64,6 +108,8 @@ class MomentDiagnostics:
         Share of the states that equal a data row.
     duplicate_share : float or None
         Share of the data rows that equal another data row: what chance gives.
+    restarts_at : {"visited", "rows", "none"}
+        Where searches started again.
     """
 
     n_steps: int
@@ -81,6 +127,7 @@ class MomentDiagnostics:
     contradictions: tuple[str, ...] = ()
     copied: float | None = None
     duplicate_share: float | None = None
+    restarts_at: str = "visited"
 
     twins = renamed_attribute("twins", "duplicate_share")
 
@@ -91,45 +138,106 @@ class MomentDiagnostics:
             return False
         return self.copied > 0.01 and self.copied > 3 * self.duplicate_share
 
-    def __str__(self) -> str:
-        """Give a summary of a few lines."""
-        unit = f"counts of {self.total} rows" if self.exact else f"rounded to 1/{self.total}"
-        worst = f" ({', '.join(self.worst)})" if self.moment_error else ""
-        pace = "" if np.isnan(self.rate) else f", falling like t^{self.rate:.2f}"
+    def summary(self) -> Summary:
+        """Return how closely the moments are matched, and whether to trust the run."""
+        title = f"{counted(self.n_steps, 'state')} that match moments"
+        return Summary(title, [Facts(self.facts()), *self.warnings()], self.sections())
+
+    def facts(self) -> list[Fact]:
+        """Return the short form of the summary."""
+        error = f"at most, for {', '.join(self.worst)}" if self.moment_error else "at most"
         if self.rate > SLOW_RATE:
-            pace = f", hardly falling yet (t^{self.rate:.2f}): more states are needed"
-        lines = [
-            f"{self.n_steps} states; moments: {unit}",
-            f"moment error: at most {self.moment_error:.2e}{worst}{pace}",
-            f"searches started again: {self.restarts}; PCT violations: {self.violations}",
-            f"weights: {self.growth.verdict} ({self.growth.reason})",
+            error += f"; hardly falling yet (t^{self.rate:.2f}): more states are needed"
+        elif not np.isnan(self.rate):
+            error += f"; falling as t^{self.rate:.2f}"
+        exact = f"counts of {counted(self.total, 'row')}, as they are"
+        rounded = f"shares, to multiples of 1/{self.total:,}"
+        facts = [
+            Fact(
+                "moments",
+                "exact" if self.exact else "rounded",
+                "",
+                exact if self.exact else rounded,
+            ),
+            Fact("moment error", self.moment_error, ".2e", error),
+            Fact("restarts", self.restarts, "", RESTART_WORDS[self.restarts_at]),
+            Fact("PCT violations", self.violations, "", f"of {counted(self.n_steps, 'step')}"),
+            Fact("weights", self.growth.verdict, "", self.growth.reason),
         ]
-        if self.contradictions:
-            lines.append(
-                f"contradictions: {len(self.contradictions)}, the worst: {self.contradictions[0]}"
-            )
         if self.growth.verdict != "bounded":
-            lines.append(f"distance from the given moments: {self.distance:.2e}")
+            facts.append(Fact("distance", self.distance, ".2e", "from the given moments"))
         if self.copied is not None:
-            lines.append(
-                f"states that equal a data row: {self.copied:.2%} "
-                f"(data rows that equal another one: {self.duplicate_share:.2%})"
-            )
+            facts += [
+                Fact("copied rows", self.copied, ".2%", "of the states equal a data row"),
+                Fact("duplicates", self.duplicate_share, ".2%", "of the data rows equal another"),
+            ]
+        return facts
+
+    def warnings(self) -> list[Text]:
+        """Return what speaks against the moments or the states."""
+        warnings = []
+        if self.contradictions:
+            n, worst = len(self.contradictions), self.contradictions[0]
+            warnings.append(f"contradictions: {n:,}, the worst: {worst}")
         if self.copies_stand_out:
-            lines.append(
-                "warning: far more states copy a data row than chance explains; the counts "
-                "single rows out, do not publish these states as anonymous"
+            warnings.append(
+                "far more states copy a data row than chance explains; the counts single rows "
+                "out, do not publish these states as anonymous"
             )
-        return "\n".join(lines)
+        return [Text(warning, "warning") for warning in warnings]
+
+    def sections(self) -> list[Section]:
+        """Return the details, for a page."""
+        level, verdict = VERDICTS[self.growth.verdict]
+        error = [
+            Fact("largest error", self.moment_error, ".2e", f"for {' and '.join(self.worst)}"),
+            Fact("typical error", self.moment_error_rms, ".2e", "root mean square of all"),
+            Fact("rate", f"T^{self.rate:.2f}", "", "-1 is the best there is, random rows: -0.5"),
+        ]
+        chance = (
+            "A state can equal a data row by chance: where there are few columns or a few very "
+            "common rows, it must. What chance explains is seen in the data, where rows equal "
+            "each other."
+        )
+        if self.copied is None:
+            chance = "The table itself was not at hand, so nothing was compared."
+        return [
+            Section(
+                "Moment error",
+                [
+                    Facts(error),
+                    Picture(
+                        "error",
+                        self.trace,
+                        "Moment error against the number of states on logarithmic axes, with a "
+                        "1/T line.",
+                        "The error of the matched moments after T states. The dashed line falls "
+                        "as 1/T.",
+                    ),
+                ],
+            ),
+            Section(
+                "Weights",
+                [
+                    Text(verdict, level),
+                    Picture(
+                        "norm",
+                        self.trace,
+                        "Norm of the weights against the number of states.",
+                        "Weights that level off mean that the guarantee holds. The axis is "
+                        "logarithmic: a curve that gets ever steeper to the right means that it "
+                        "does not.",
+                    ),
+                ],
+            ),
+            Section("Copied rows", [Text(f"{ENTERED[self.restarts_at == 'rows']} {chance}")]),
+        ]
 
 
 def moment_diagnostics(
-    live: MomentHerd,
-    samples: NDArray[np.integer] | None,
-    *,
-    index: "RowIndex | None" = None,
+    live: MomentHerd, index: RowIndex | None = None, copied: float | None = None
 ) -> MomentDiagnostics:
-    """Sum up the counted steps of a live herd."""
+    """Sum up the counted steps of a live herd, with the share of states that are copies."""
     trace = live.trace
     errors = live.errors()
     features = live.features
@@ -140,7 +248,6 @@ def moment_diagnostics(
     usable = late & (trace.error > 0)
     rate = fit_rate(trace.t[usable], trace.error[usable]).slope if usable.sum() > 1 else np.nan
     tally = live.tally
-    copied = None if index is None or samples is None else index.share(samples)
     return MomentDiagnostics(
         n_steps=live.n_counted,
         exact=features.units.exact,
@@ -157,6 +264,7 @@ def moment_diagnostics(
         contradictions=tuple(str(found) for found in live.moments.contradictions()),
         copied=copied,
         duplicate_share=None if index is None else index.duplicate_share,
+        restarts_at=live.restarts,
     )
 
 
@@ -189,83 +297,3 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
         exact=exact,
         from_data=live.moments.from_rows,
     )
-
-
-@dataclass(frozen=True)
-class RowIndex:
-    """Hashes of data rows, to tell which samples copy one.
-
-    Of a table too long for the memory limit only rows whose hash is divisible by ``one_in`` are
-    kept, and samples are looked at by the same rule: equal rows have equal hashes, so the
-    shares are those of a sample of the distinct rows.
-
-    Parameters
-    ----------
-    hashes : ndarray of uint64
-        Distinct hashes, sorted.
-    duplicate_share : float
-        Share of rows that equal another row.
-    one_in : int
-        A power of two; 1 keeps all.
-    """
-
-    hashes: NDArray[np.uint64]
-    duplicate_share: float
-    one_in: int = 1
-
-    @classmethod
-    def of(cls, codes: Codes) -> "RowIndex":
-        """Hash every row of a table."""
-        n_rows = codes.rows.shape[0]
-        return cls.over(codes.dense(slice(k, k + BLOCK)) for k in range(0, n_rows, BLOCK))
-
-    @classmethod
-    def over(
-        cls,
-        blocks: Iterable[NDArray[np.integer]],
-        *,
-        n_rows: int = 0,
-        max_memory: float = np.inf,
-    ) -> "RowIndex":
-        """Hash blocks of ``n_rows`` rows in all, with a quarter of ``max_memory`` bytes."""
-        one_in = 1
-        # kept once, sorted once, and counted: 8 bytes each
-        while 24 * n_rows / one_in > max_memory / 4:
-            one_in *= 2
-        hashes = np.concatenate([_selected(block, one_in) for block in blocks])
-        distinct, counts = np.unique(hashes, return_counts=True)
-        return cls(distinct, float(counts[counts > 1].sum() / max(len(hashes), 1)), one_in)
-
-    def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
-        """Count the samples that equal a data row, and those that were looked at."""
-        hashes = _selected(samples, self.one_in)
-        if not len(self.hashes):
-            return 0, len(hashes)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return int((self.hashes[place] == hashes).sum()), len(hashes)
-
-    def share(self, samples: NDArray[np.integer]) -> float:
-        """Share of ``samples`` that equal a data row."""
-        copied, compared = self.count(samples)
-        return copied / compared
-
-
-def _selected(rows: NDArray[np.integer], one_in: int) -> NDArray[np.uint64]:
-    hashes = row_hashes(rows)
-    return hashes if one_in == 1 else hashes[hashes % np.uint64(one_in) == 0]
-
-
-def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """64-bit hash of each row: the sum of one fixed number per column and value."""
-    total = np.zeros(len(codes), dtype=np.uint64)
-    for j in range(codes.shape[1]):
-        total += _mix(codes[:, j].astype(np.uint64) + np.uint64((j + 1) << 16))
-    return total
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64: every bit of the input changes half of the output."""
-    x = x * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

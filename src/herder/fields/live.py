@@ -13,21 +13,20 @@ weights tell the moment error exactly, and bounded weights mean an error of orde
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Self, TypedDict
+from time import perf_counter
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int, one_of
-from herder.core.files import PathLike
-from herder.core.plain import Arrays, Header, read_array, read_number
-from herder.core.state import State, load_as, write_state
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
+from herder.fields.position import Position
 from herder.fields.system import Pool, Setup, Tally
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
@@ -47,8 +46,15 @@ RATE_UNITS = 1024
 #: Start weights beyond this are a mistake, and would cost exactness.
 MAX_START = 2**40
 
-#: Steps between two looks at the clock, the keyboard and the progress bar.
+#: Steps between two looks at the clock, at most.
 STRIDE = 65_536
+
+#: Seconds between two reports of progress, about.
+BREATH = 0.1
+
+
+#: States of a burn-in that are in memory at a time.
+SKIPPED = 16_384
 
 
 class HerdSettings(TypedDict, total=False):
@@ -61,57 +67,6 @@ class HerdSettings(TypedDict, total=False):
     rates: ArrayLike | None
     start_weights: ArrayLike | None
     max_sweeps: int
-
-
-@dataclass(frozen=True, eq=False)
-class Position:
-    """Where a herd stands; all that is needed to go on.
-
-    Parameters
-    ----------
-    t : int
-        Steps done.
-    weights : ndarray of int64
-        Weights after them, in units of 1/N.
-    state : ndarray
-        The last state, as codes.
-    visited : ndarray of shape (n, n_variables)
-        States that a restart may begin from.
-    origin : str
-        Digest of the moments, encoding and rates that it belongs to.
-    """
-
-    t: int
-    weights: NDArray[np.int64]
-    state: NDArray[np.integer]
-    visited: NDArray[np.integer]
-    origin: str
-
-    def save(self, path: PathLike) -> None:
-        """Write the position to a file, whole or not at all."""
-        write_state(path, self)
-
-    @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """Read a position that `save` wrote."""
-        return load_as(cls, path)
-
-    def to_state(self) -> State:
-        """Give the arrays, and a header that JSON can hold."""
-        arrays = {"weights": self.weights, "state": self.state, "visited": self.visited}
-        return arrays, {"t": self.t, "origin": self.origin}
-
-    @classmethod
-    def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a position of what `to_state` gave; the herd that goes on checks its codes."""
-        weights = read_array(arrays, "weights", (None,), np.int64)
-        return cls(
-            read_number(header, "t"),
-            weights,
-            arrays["state"],
-            arrays["visited"],
-            str(header["origin"]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +167,7 @@ class MomentHerd:
             self._engine = CliqueHerd(self.features, setup)
         self.t = position.t
         self._dtype = code_dtype(moments.variables)
+        self._stride = 256
         self.reset_count()
 
     def reset_count(self) -> None:
@@ -224,22 +180,50 @@ class MomentHerd:
     def advance(
         self, n_steps: int, *, on_progress: Callable[["MomentHerd"], None] | None = None
     ) -> NDArray[np.integer]:
-        """Give the next ``n_steps`` states, as codes of shape (n_steps, n_variables)."""
+        """Return the next ``n_steps`` states, as codes of shape (n_steps, n_variables).
+
+        Parameters
+        ----------
+        n_steps : int
+            How many.
+        on_progress : callable, optional
+            Called with the herd about ten times a second.
+        """
         states = np.empty((n_steps, self.moments.n_variables), dtype=self._dtype)
         done = 0
         while done < n_steps:
             counted = self.t - self._since
             to_point = (1 << counted.bit_length()) - counted  # up to the next power of two
-            stop = min(done + to_point, done + STRIDE, n_steps)
+            stride = STRIDE if on_progress is None else self._stride
+            stop = min(done + to_point, done + stride, n_steps)
+            began = perf_counter()
             self._engine.run(states[done:stop])
+            took = perf_counter() - began
             self.t += stop - done
             done = stop
             counted = self.t - self._since
             if counted & (counted - 1) == 0:
                 self._points.append(self._point())
             if on_progress is not None:
+                if took > 2 * BREATH:
+                    self._stride = max(self._stride // 2, 1)
+                elif took < BREATH / 2:
+                    self._stride = min(2 * self._stride, STRIDE)
                 on_progress(self)
         return states
+
+    def skip(
+        self, n_steps: int, *, on_progress: Callable[["MomentHerd"], None] | None = None
+    ) -> None:
+        """Advance without keeping the states, and begin to count after them."""
+        for done in range(0, n_steps, SKIPPED):
+            self.advance(min(SKIPPED, n_steps - done), on_progress=on_progress)
+        self.reset_count()
+
+    @property
+    def moment_error(self) -> float:
+        """Largest moment error over the counted steps."""
+        return float(np.abs(self.errors()).max(initial=0.0))
 
     @property
     def weights(self) -> NDArray[np.int64]:

@@ -1,17 +1,9 @@
-r"""Moment herding: states whose averages match given moments, at rate 1/T.
-
-The function `moment_herd` runs the loop of `herder.fields.live.MomentHerd` and keeps the
-states; `MomentHerder` is its scikit-learn face, which takes tables and gives tables.
-
-Departures from [welling2009]_: ties keep the current value (there a neuron at zero falls
-silent); an ascent that breaks the inequality of the perceptron cycling theorem starts again
-from a data row or a visited state (there it goes on); counts are herded as integers.
-"""
+"""`MomentHerder`: the scikit-learn face of moment herding, which takes tables and gives tables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from os import PathLike
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,88 +21,26 @@ from herder.core.plain import (
     read_number,
 )
 from herder.core.state import State, nest, unnest
+from herder.data.source import TableSource, silent
 from herder.data.table_form import TableForm, read_form
-from herder.data.variables import Codes, Variable, encode
+from herder.data.variables import Codes, encode
 from herder.fields import moment_state
-from herder.fields.condition import Condition
-from herder.fields.diagnostics import MomentDiagnostics, RowIndex, moment_diagnostics
-from herder.fields.live import RESTARTS, HerdSettings, MomentHerd, Position, check_codes
+from herder.fields.condition import RowCondition
+from herder.fields.diagnostics import moment_diagnostics
+from herder.fields.herding import MomentHerding, moment_herd
+from herder.fields.live import RESTARTS, MomentHerd, Position, check_codes
+from herder.fields.row_index import RowIndex, index_source, restart_rows
+from herder.fields.synthesis import Synthesis
 from herder.models.features import ENCODINGS
 from herder.models.moments import Moments
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
-
-#: Distinct data rows that restarts may begin from; of larger tables evenly spaced ones.
-MAX_RESTART_ROWS = 16_384
 
 #: States averaged at a time.
 AVERAGE_BLOCK = 16_384
 
 #: States decoded at a time by a stream.
 STREAM_BLOCK = 256
-
-
-@dataclass(frozen=True, eq=False)
-class MomentHerding:
-    """States of a moment herd, in order.
-
-    Parameters
-    ----------
-    samples : ndarray of shape (n_steps, n_variables)
-        The states, as codes.
-    variables : tuple of Variable
-        What the codes stand for.
-    position : Position
-        Where the herd stands, to go on from with ``resume=``.
-    diagnostics : MomentDiagnostics
-        Moment error, rate, weight norm, restarts and verdict of these steps.
-    """
-
-    samples: NDArray[np.integer]
-    variables: tuple[Variable, ...]
-    position: Position
-    diagnostics: MomentDiagnostics
-
-
-def moment_herd(
-    moments: Moments,
-    n_steps: int,
-    *,
-    resume: MomentHerding | Position | None = None,
-    **settings: Unpack[HerdSettings],
-) -> MomentHerding:
-    """Herd moments for ``n_steps`` steps.
-
-    Parameters
-    ----------
-    moments : Moments
-        What the states shall match.
-    n_steps : int
-        Number of states.
-    resume : MomentHerding or Position, optional
-        Go on from an earlier result on the same moments: n then m steps equal n + m steps.
-    **settings
-        ``encoding``, ``restarts``, ``rows``, ``scan``, ``rates``, ``start_weights``,
-        ``max_sweeps``: see `herder.fields.live.MomentHerd`.
-
-    Examples
-    --------
-    >>> from herder import Moments, moment_herd
-    >>> herding = moment_herd(Moments.from_data([[0, 1], [1, 1], [0, 0], [1, 1]]), 4)
-    >>> herding.samples.mean(axis=0)
-    array([0.5 , 0.75])
-    """
-    if not isinstance(moments, Moments):
-        raise ParameterTypeError(
-            "moments", "be Moments", got=f"{type(moments).__name__}: see Moments.from_counts"
-        )
-    n_steps = positive_int(n_steps, "n_steps")
-    position = resume.position if isinstance(resume, MomentHerding) else resume
-    live = MomentHerd(moments, resume=position, **settings)
-    samples = live.advance(n_steps)
-    return MomentHerding(
-        samples, moments.variables, live.position, moment_diagnostics(live, samples)
-    )
 
 
 class MomentHerder(BaseEstimator):
@@ -218,6 +148,45 @@ class MomentHerder(BaseEstimator):
             codes = Codes(codes.variables, codes.rows[np.asarray(sample_weight) > 0])
         self._rows = restart_rows(codes)
         self._index = RowIndex.of(codes)
+        if sample_weight is not None:
+            self._index = replace(self._index, counts=None)  # of rows that count once each
+        return self
+
+    def fit_source(
+        self,
+        source: TableSource,
+        *,
+        max_memory: int = 2**30,
+        progress: Callable[[float, str], None] = silent,
+    ) -> Self:
+        """Count a table file in chunks, whatever its size.
+
+        Parameters
+        ----------
+        source : TableSource
+            The file, opened by `herder.data.open_table`.
+        max_memory : int
+            Bytes to keep to, about.
+        progress : callable
+            Called with the share that is done, and a note.
+        """
+        moments = Moments.from_chunks(
+            source.within(max_memory, "counting", progress),
+            self.order,
+            cliques=self.cliques,
+            missing=self.missing,
+            bins=self.bins,
+            max_memory=max_memory,
+        )
+        self._adopt(moments, TableForm("mapping", moments.names))
+        self._index, self._rows = index_source(
+            source,
+            moments,
+            missing=self.missing,
+            keep_rows=self.restarts in ("auto", "rows"),
+            max_memory=max_memory,
+            progress=progress,
+        )
         return self
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -246,11 +215,49 @@ class MomentHerder(BaseEstimator):
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
             return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
-        condition = Condition.of(self.moments_, where)
-        live = self.start()
-        rows = np.concatenate(list(self._matching(live, n_samples, condition)))
-        self.diagnostics_ = moment_diagnostics(live, rows, index=self._index)
+        made = self.synthesise(n_samples, where=where)
+        rows = np.concatenate(list(made.codes()))
+        self.diagnostics_ = made.diagnostics
         return self._form.build(rows, self.moments_.variables)
+
+    def synthesise(
+        self,
+        n_samples: int | None = None,
+        *,
+        where: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
+        count_above: int | None = None,
+        count_cells: bool = False,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> Synthesis:
+        """Start to make the rows of `sample` in chunks, with a summary of what they reached.
+
+        Parameters
+        ----------
+        n_samples : int, optional
+            Number of rows; as many as were counted by default.
+        where : mapping of column to value, or sequence of such pairs, optional
+            As in `sample`.
+        count_above : int, optional
+            Report the probability that more than so many of the 0/1 columns are 1.
+        count_cells : bool, default False
+            Whether to count all rows again, to show how each cell is matched.
+        progress : callable, optional
+            Called with the share that is done, and a note.
+        """
+        self._check_fitted()
+        if n_samples is None:
+            n_samples = self.moments_.common_total
+            if n_samples is None or n_samples < 2:
+                raise ParameterError("n_samples", "be given: the counts have no one total to take")
+        return Synthesis(
+            self.start(progress=progress),
+            positive_int(n_samples, "n_samples"),
+            condition=RowCondition(self.moments_, where) if where else None,
+            index=self._index,
+            count_above=count_above,
+            count_cells=count_cells,
+            progress=progress,
+        )
 
     def herd(
         self, n_samples: int, *, resume: MomentHerding | Position | None = None
@@ -260,7 +267,9 @@ class MomentHerder(BaseEstimator):
         position = resume.position if isinstance(resume, MomentHerding) else resume
         live = self.start(resume=position)
         samples = live.advance(n_samples)
-        self.diagnostics_ = moment_diagnostics(live, samples, index=self._index)
+        copied, compared = (0, 1) if self._index is None else self._index.count(samples)
+        share = None if self._index is None else copied / compared
+        self.diagnostics_ = moment_diagnostics(live, self._index, share)
         return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
 
     def average(self, function: Callable[[Any], ArrayLike], n_samples: int) -> Any:
@@ -304,8 +313,13 @@ class MomentHerder(BaseEstimator):
         while True:
             yield from self._form.rows(live.advance(STREAM_BLOCK), self.moments_.variables)
 
-    def start(self, *, resume: Position | None = None) -> MomentHerd:
-        """Give a live herd, past the burn-in."""
+    def start(
+        self,
+        *,
+        resume: Position | None = None,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> MomentHerd:
+        """Return a live herd, past the burn-in."""
         self._check_fitted()
         live = MomentHerd(
             self.moments_,
@@ -319,8 +333,12 @@ class MomentHerder(BaseEstimator):
         )
         burn_in = non_negative_int(self.burn_in, "burn_in")
         if resume is None and burn_in:
-            live.advance(burn_in)
-            live.reset_count()
+
+            def report(live: MomentHerd) -> None:
+                if progress is not None:
+                    progress(live.t / burn_in, "burn-in")
+
+            live.skip(burn_in, on_progress=report)
         return live
 
     def to_state(self) -> State:
@@ -348,17 +366,6 @@ class MomentHerder(BaseEstimator):
             herder._index = RowIndex(hashes, read_number(header, "duplicate_share", float))
         return herder
 
-    def _matching(
-        self, live: MomentHerd, n_samples: int, condition: Condition
-    ) -> Iterator[NDArray[Any]]:
-        """Blocks of herded rows that meet the condition, ``n_samples`` rows in all."""
-        left = n_samples
-        while left:
-            block = live.advance(min(max(4 * left, 1024), AVERAGE_BLOCK))
-            matching = condition.select(block)[:left]
-            left -= len(matching)
-            yield matching
-
     def _adopt(self, moments: Moments, form: TableForm) -> None:
         one_of(self.encoding, "encoding", ENCODINGS)
         one_of(self.restarts, "restarts", RESTARTS)
@@ -385,14 +392,3 @@ class MomentHerder(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "category"
         return tags
-
-
-def restart_rows(codes: Codes) -> NDArray[np.integer]:
-    """Distinct rows to restart from, in lexicographic order (evenly spaced ones if too many)."""
-    n_rows = codes.rows.shape[0]
-    looked_at = min(n_rows, 8 * MAX_RESTART_ROWS)
-    rows = codes.dense(np.unique(np.linspace(0, n_rows - 1, looked_at).astype(np.intp)))
-    distinct = np.unique(rows, axis=0)
-    if len(distinct) <= MAX_RESTART_ROWS:
-        return distinct
-    return distinct[np.linspace(0, len(distinct) - 1, MAX_RESTART_ROWS).astype(np.intp)]

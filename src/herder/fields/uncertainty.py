@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
-from herder.fields.bounds import Bounds, count_bounds
+from herder.core.summary import Summarised, Summary
+from herder.fields.bounds import Bounds, count_bounds, entry_table
 from herder.fields.live import HerdSettings, MomentHerd
 from herder.metrics import count_distribution
 from herder.models.features import CliqueFeatures
@@ -38,7 +39,7 @@ __getattr__ = renamed_names(
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Summarised):
     """A derived quantity with what is known about its uncertainty.
 
     Parameters
@@ -65,21 +66,16 @@ class Estimate:
     bounds: Bounds | None = None
     what: str = "value"
 
-    def __str__(self) -> str:
-        """Give one line per entry: value, spread over variants, bounds."""
-        value, low, high = map(np.atleast_1d, (self.value, self.lowest, self.highest))
-        lines = [
+    def summary(self) -> Summary:
+        """Return each entry with its spread over variants and its bounds."""
+        columns = {"value": self.value, "lowest": self.lowest, "highest": self.highest}
+        if self.bounds is not None:
+            columns |= {"lower bound": self.bounds.lower, "upper bound": self.bounds.upper}
+        return Summary(
             f"{self.what}, with its spread over {len(self.variants)} variants; "
-            f"moment error {self.moment_error:.1e}"
-        ]
-        for k in range(len(value)):
-            line = f"{k:>4}  {value[k]:.4f}  spread {low[k]:.4f} ... {high[k]:.4f}"
-            if self.bounds is not None:
-                least = np.atleast_1d(self.bounds.lower)[k]
-                most = np.atleast_1d(self.bounds.upper)[k]
-                line += f"  bounds {least:.4f} ... {most:.4f}"
-            lines.append(line)
-        return "\n".join(lines)
+            f"moment error {self.moment_error:.1e}",
+            [entry_table(columns)],
+        )
 
 
 def estimate_expectation(

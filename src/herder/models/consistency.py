@@ -18,7 +18,7 @@ grow without end.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder.core.summary import Table
 from herder.models.moments import Moments
 
-__all__ = ["Contradiction", "find_contradictions"]
+__all__ = ["Contradiction", "contradiction_table", "find_contradictions"]
 
 #: From the simplest rule to the least simple.
 KINDS = ("stated", "range", "sum", "marginal", "triangle")
@@ -40,6 +41,9 @@ ROUNDING = 1e-9
 #: At most so many contradictions of a kind are listed: one wrong entry among 200 columns
 #: breaks 20,000 triangles.
 MAX_LISTED = 1_000
+
+#: And so many are shown.
+N_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,12 @@ class Contradiction:
 
     def __str__(self) -> str:
         return f"{self.message} (off by {self.size:.3g})"
+
+
+def contradiction_table(found: Sequence[Contradiction]) -> Table:
+    """Return the first ten contradictions as a table."""
+    rows = [(one.kind, one.size, one.message) for one in found[:N_SHOWN]]
+    return Table(("kind", "off by", "contradiction"), rows, ("", ".3g", ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

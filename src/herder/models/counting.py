@@ -6,14 +6,23 @@ exclusion, one column at a time,
 .. math:: n(x_i = 0, rest) = n(rest) - n(x_i = 1, rest).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder.data.variables import Codes
+from herder.data.variables import Codes, Variable
 from herder.models.layout import CliqueLayout
 
-__all__ = ["binary_tables", "count_binary", "count_cells", "exclude", "row_weight"]
+__all__ = [
+    "binary_tables",
+    "count_binary",
+    "count_cells",
+    "exclude",
+    "require_room",
+    "row_weight",
+]
 
 #: Rows counted at a time: a float32 sum of that many ones is exact.
 BLOCK = 65_536
@@ -35,6 +44,24 @@ def row_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float
     if weight.sum() == 0:
         raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
     return weight
+
+
+def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:
+    """Refuse tables of counts that exceed a memory limit, and name the widest column."""
+    n_values = np.array([variable.n_values for variable in variables], dtype=float)
+    # power sums give the elementary symmetric ones: the cells of all singles, pairs, triples
+    p1, p2, p3 = n_values.sum(), (n_values**2).sum(), (n_values**3).sum()
+    cells = [p1, (p1**2 - p2) / 2, (p1**3 - 3 * p1 * p2 + 2 * p3) / 6]
+    # the tables, their sum with a new chunk, the weights and a copy of them
+    needed = 4 * 8 * sum(cells[: min(order, len(variables))])
+    if needed > max_memory:
+        widest = variables[int(n_values.argmax())]
+        raise ParameterError(
+            "max_memory",
+            f"be at least {np.ceil(needed / 2**20):,.0f}M for these counts",
+            got=f"{max_memory / 2**20:,.0f}M; the widest column is {widest.name!r} with "
+            f"{widest.n_values} values: leave it out, or cut numbers into bins",
+        )
 
 
 def count_cells(

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder.core.summary import counted
 
-__all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques"]
+__all__ = ["CliqueLayout", "all_cliques", "as_cliques", "describe_cliques", "n_cliques"]
 
 #: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
 MAX_CELLS = 2**28
@@ -82,6 +83,8 @@ def all_cliques(n_variables: int, order: int) -> tuple[tuple[int, ...], ...]:
     >>> all_cliques(3, 2)
     ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
     """
+    if n_cliques(n_variables, order) > MAX_CELLS:
+        raise ParameterError("order", f"be smaller for {n_variables} columns", order)
     levels = (combinations(range(n_variables), k) for k in range(1, order + 1))
     return tuple(chain.from_iterable(levels))
 
@@ -132,3 +135,19 @@ def _member(member: int | str, position: dict[str, int], width: int) -> int:
     if not 0 <= place < width:
         raise ParameterError("cliques", "name columns of the table", member)
     return place
+
+
+def describe_cliques(cliques: Sequence[Sequence[int]]) -> str:
+    """Return how many cliques of each size there are.
+
+    Examples
+    --------
+    >>> describe_cliques([(0,), (1,), (0, 1)])
+    '2 single columns, 1 pair'
+    """
+    names = {1: "single column", 2: "pair", 3: "triple"}
+    sizes = [len(clique) for clique in cliques]
+    return ", ".join(
+        counted(sizes.count(size), names.get(size, "group")) + (f" of {size}" if size > 3 else "")
+        for size in sorted(set(sizes))
+    )

@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
+from herder.core.summary import Block, Summarised, Summary, Text, counted
 from herder.data.variables import Codes, Variable, encode
-from herder.models.counting import count_binary, count_cells, row_weight
-from herder.models.layout import MAX_CELLS, CliqueLayout, all_cliques, as_cliques, n_cliques
+from herder.models.counting import count_binary, count_cells, require_room, row_weight
+from herder.models.layout import CliqueLayout, all_cliques, as_cliques, describe_cliques, n_cliques
 from herder.models.merging import add, growing
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ __all__ = ["Moments"]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(Summarised):
     """Contingency tables of cliques of columns.
 
     Parameters
@@ -117,12 +118,8 @@ class Moments:
         order = positive_int(order, "order")
         names = [variable.name for variable in codes.variables]
         width = len(names)
-        if cliques is not None:
-            chosen = as_cliques(cliques, names)
-        elif n_cliques(width, min(order, width)) > MAX_CELLS:
-            raise ParameterError("order", f"be smaller for {width} columns", order)
-        else:
-            chosen = all_cliques(width, min(order, width))
+        complete = cliques is None
+        chosen = all_cliques(width, min(order, width)) if complete else as_cliques(cliques, names)
         weight = row_weight(sample_weight, codes.rows.shape[0])
         n_values = [variable.n_values for variable in codes.variables]
         layout = CliqueLayout.of(n_values, chosen)
@@ -144,6 +141,7 @@ class Moments:
         cliques: Iterable[Iterable[int | str]] | None = None,
         missing: str = "error",
         bins: int | Mapping[str, int] | None = None,
+        max_memory: int | None = None,
     ) -> Self:
         """Count a table that comes in parts, one part in memory at a time.
 
@@ -155,6 +153,8 @@ class Moments:
             Parts of one table, each in any form that `from_data` takes.
         order, cliques, missing, bins
             As in `from_data`.
+        max_memory : int, optional
+            Refuse tables of counts that would need more bytes.
 
         Examples
         --------
@@ -165,7 +165,10 @@ class Moments:
         whole: Self | None = None
         for chunk in chunks:
             if whole is None:
-                whole = cls.from_data(chunk, order, cliques=chosen, missing=missing, bins=bins)
+                codes = encode(chunk, missing=missing, bins=bins)
+                if max_memory is not None:
+                    require_room(codes.variables, order, max_memory)
+                whole = cls.from_codes(codes, order, cliques=chosen)
                 continue
             known = [growing(variable, missing) for variable in whole.variables]
             codes = encode(chunk, variables=known, missing=missing)
@@ -252,39 +255,15 @@ class Moments:
         >>> moments.given({"x1": 1}).table(("x0",))
         array([1., 2.])
         """
-        fixed: dict[int, int] = {}
-        for name, label in where.items():
-            if name not in self.names:
-                raise ParameterError("where", f"name columns of {self.names}", name)
-            column = self.names.index(name)
-            fixed[column] = self.variables[column].code(label)
-        if not fixed or len(fixed) == self.n_variables:
-            raise ParameterError(
-                "where", f"fix some of the {self.n_variables} columns", len(fixed)
-            )
-        tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        for clique in self.cliques:
-            rest = tuple(i for i in clique if i not in fixed)
-            if rest and len(rest) + len(fixed) == len(clique):
-                at = tuple(fixed.get(i, slice(None)) for i in clique)
-                tables[rest] = self.table(clique)[at]
-        if not tables:
-            raise ParameterError(
-                "where",
-                f"leave columns that share a clique with all of {list(where)}",
-                got=f"moments of order {self.order}: count a higher order",
-            )
-        totals = np.array([table.sum() for table in tables.values()])
-        if not (totals > 0).all():
-            raise ParameterError("where", "have a positive count", got=f"none for {dict(where)}")
-        left = sorted({i for rest in tables for i in rest})
-        place = {i: new for new, i in enumerate(left)}
+        from herder.models.conditional import conditional_tables
+
+        variables, tables = conditional_tables(self, where)
         return replace(
             self,
-            variables=tuple(self.variables[i] for i in left),
-            cliques=tuple(tuple(place[i] for i in rest) for rest in tables),
+            variables=variables,
+            cliques=tuple(tables),
             counts=np.concatenate([table.ravel() for table in tables.values()]),
-            totals=totals,
+            totals=np.array([table.sum() for table in tables.values()]),
             conflicts=(),
         )
 
@@ -310,6 +289,23 @@ class Moments:
             f"Moments({self.n_variables} columns, {len(self.cliques)} tables up to order "
             f"{self.order}, {rows})"
         )
+
+    def summary(self) -> Summary:
+        """Return what is counted, and whether the counts contradict each other."""
+        total = self.common_total
+        rows = "rows" if total is None else counted(total, "row")
+        behind = f"counted from {rows}" if self.from_rows else "as given"
+        reason = " (they come from rows)" if self.from_rows else ""
+        blocks: list[Block] = [Text(f"contradictions: none{reason}")]
+        if found := self.contradictions():
+            from herder.models.consistency import contradiction_table
+
+            note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
+            blocks = [note, contradiction_table(found)]
+        tables = f"{counted(len(self.cliques), 'table')} of counts"
+        kinds = f"({describe_cliques(self.cliques)})"
+        columns = counted(self.n_variables, "column")
+        return Summary(f"{tables} {kinds} of {columns}, {behind}", blocks)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -34,9 +34,11 @@ each other, which is refused unless contradictions are allowed; then
 - `Moments.contradictions` lists it, with both statements. A file that is saved has the means.
 """
 
+import csv
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from os import PathLike
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -54,7 +56,7 @@ from herder.models.moments import Moments
 from herder.models.plain_table import ROUNDING, Source, moments_of_rows, tables_of_ones
 from herder.models.plain_text import label_text, name_text
 
-__all__ = ["load", "read_counts", "save"]
+__all__ = ["is_plain_table", "load", "read_counts", "save"]
 
 
 def read_counts(
@@ -95,6 +97,27 @@ def read_counts(
         for name, column in zip(named[0], named[1], strict=True)
     }
     return moments_of_rows(columns, total=total, names=names)
+
+
+def is_plain_table(path: str | PathLike[str]) -> bool:
+    """Return whether the columns of a file are those of a plain table of counts."""
+    file = Path(path)
+    if file.suffix.lower() == ".csv" and file.is_file():
+        # only the header: a file typed by hand need not be a regular table
+        with open(file, newline="", encoding="utf-8-sig", errors="replace") as stream:
+            names = next(csv.reader(stream), [])
+    else:
+        names = list(open_table(file).names)
+    found = {name.strip().lower() for name in names}
+    looks = found & {"variable_a", "variable_b", "count", "total"}
+    if {"variable_a", "count"} <= found:
+        return True
+    if len(looks) == 3:
+        (lacking,) = {"variable_a", "count"} - looks
+        raise ValueError(
+            f"{path} must have a column {lacking!r} to be a file of counts, got {', '.join(names)}"
+        )
+    return False
 
 
 def load(path: str | PathLike[str]) -> Moments:

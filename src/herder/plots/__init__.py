@@ -47,6 +47,10 @@ PICTURES = {
     ("Sampling", "state"): ("fields", "draw_last_state"),
     ("FitCheck", "agreement"): ("moments", "draw_fit_agreement"),
     ("FitCheck", "counts"): ("moments", "draw_fit_counts"),
+    ("Moments", "agreement"): ("moments", "plot_agreement"),
+    ("Synthesis", "counts"): ("moments", "draw_counts"),
+    ("Trace", "error"): ("moments", "plot_moment_error"),
+    ("Trace", "norm"): ("moments", "plot_weight_norm"),
     ("PairwiseModel", "couplings"): ("fields", "plot_couplings"),
     ("PottsModel", "couplings"): ("fields", "plot_couplings"),
 }

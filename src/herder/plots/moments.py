@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder.fields.live import Trace
+from herder.fields.synthesis import Synthesis
 from herder.learn.comparison import FitCheck
 from herder.models.moments import Moments
 from herder.plots._style import GREY, INK, SERIES, new_figure
@@ -137,6 +138,11 @@ def _pair_shares(check: FitCheck, side: str) -> Moments:
     matrix[i, j] = matrix[j, i] = getattr(check.pairs, side)
     names = check.names if n == len(set(check.names)) else [str(k) for k in range(n)]
     return Moments.from_counts(matrix, total=1, names=list(names), contradictions="allow")
+
+
+def draw_counts(synthesis: Synthesis) -> "Figure":
+    """Draw P(k) of the rows made, and of the table if it is known."""
+    return plot_count_distribution(synthesis.count_distributions())
 
 
 def plot_moment_error(trace: Trace) -> "Figure":

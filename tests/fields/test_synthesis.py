@@ -1,0 +1,256 @@
+"""Rows in chunks from a table file of any size, and what they report of themselves."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from herder import MomentHerder, Moments, count_bounds, count_distribution, count_estimate
+from herder.core.diagnostics import Diagnosis
+from herder.data import open_table, write_table
+from herder.data.variables import Codes
+from herder.fields import synthesis
+from herder.fields.diagnostics import VERDICTS
+from herder.fields.row_index import RowIndex
+from herder.fields.synthesis import worst_cells
+from herder.report import page_html
+from tests.naming import refuses
+
+ROWS = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
+NAMES = ("x0", "x1", "x2")
+
+
+def made(model: MomentHerder, n: int, **options):
+    run = model.synthesise(n, **options)
+    return run, np.concatenate(list(run.codes()))
+
+
+@pytest.fixture(scope="module")
+def run():
+    found, _ = made(MomentHerder(restarts="visited").fit(ROWS), 200, count_cells=True)
+    return found
+
+
+@pytest.fixture
+def file(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = (rng.random((500, 3)) < [0.2, 0.5, 0.7]).astype(int)
+    write_table(tmp_path / "rows.csv", NAMES, [dict(zip(NAMES, rows.T, strict=True))])
+    return tmp_path / "rows.csv", rows
+
+
+def test_chunks_have_one_size_and_are_the_rows_of_sample(monkeypatch):
+    monkeypatch.setattr(synthesis, "CHUNK_CELLS", 30)
+    model = MomentHerder().fit(ROWS)
+    for where in (None, {"x0": 1}):
+        parts = list(model.synthesise(25, where=where).codes())
+        assert [len(part) for part in parts] == [10, 10, 5]
+        assert np.array_equal(np.concatenate(parts), model.sample(25, where=where))
+
+
+def test_reached_counts_are_those_of_all_herded_rows():
+    model = MomentHerder().fit(ROWS)
+    found, rows = made(model, 200, count_cells=True)
+    again = Moments.from_codes(Codes(found.moments.variables, rows))
+    reached = found.reached()
+    assert reached is not None
+    assert np.array_equal(reached.counts, again.counts)
+    assert np.array_equal(reached.totals, again.totals)
+    some, _ = made(model, 50, where={"x1": 0}, count_cells=True)
+    herded = some.reached()
+    assert herded is not None
+    assert herded.totals[0] == some.live.n_counted > 50
+    assert made(model, 5)[0].reached() is None
+
+
+def test_a_file_is_fitted_as_its_rows_are(file, monkeypatch):
+    path, rows = file
+    monkeypatch.setattr("herder.data.source.CHUNK_BYTES", 7000)
+    notes = []
+    model = MomentHerder(restarts="rows")
+    model.fit_source(open_table(path), progress=lambda share, note: notes.append((share, note)))
+    whole = MomentHerder(restarts="rows").fit(dict(zip(NAMES, rows.T, strict=True)))
+    assert np.array_equal(model.moments_.counts, whole.moments_.counts)
+    assert len([note for _, note in notes if note.startswith("counting, ")]) > 2
+    assert notes[-1] == (1.0, "hashing rows, 500 rows")
+    for name in NAMES:
+        assert np.array_equal(model.sample(300)[name], whole.sample(300)[name])
+    ours, theirs = model.diagnostics_, whole.diagnostics_
+    assert ours.copied == theirs.copied
+    assert ours.duplicate_share == theirs.duplicate_share
+
+
+def test_of_a_long_table_evenly_spaced_rows_are_kept(file, monkeypatch):
+    path, rows = file
+    monkeypatch.setattr("herder.fields.row_index.MAX_RESTART_ROWS", 100)
+    monkeypatch.setattr("herder.data.source.CHUNK_BYTES", 7000)
+    model = MomentHerder(restarts="rows").fit_source(open_table(path))
+    assert np.array_equal(model._rows, np.unique(rows[::5], axis=0))
+    assert MomentHerder(restarts="visited").fit_source(open_table(path))._rows is None
+
+
+def test_counts_that_need_too_much_memory_are_refused(file):
+    with refuses("max_memory", match="widest column is 'x0'"):
+        MomentHerder().fit_source(open_table(file[0]), max_memory=100)
+
+
+def test_an_index_within_a_memory_limit_keeps_a_part_of_the_rows():
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, 2, size=(4000, 14))
+    whole = RowIndex.over([rows], binary=True)
+    part = RowIndex.over([rows], binary=True, n_rows=4000, max_memory=4 * 24 * 1000)
+    assert (whole.one_in, part.one_in) == (1, 4)
+    assert len(part.hashes) == pytest.approx(len(whole.hashes) / 4, rel=0.2)
+    assert part.duplicate_share == pytest.approx(whole.duplicate_share, abs=0.05)
+    copied, compared = part.count(rows)
+    assert copied == compared < 2000
+    assert np.array_equal(part.counts, count_distribution(rows))
+
+
+def test_memory_limits_are_said(file):
+    model = MomentHerder(restarts="none").fit_source(open_table(file[0]), max_memory=2**15)
+    found, _ = made(model, 50)
+    assert "only one in 2 distinct rows was compared" in str(found)
+
+
+def test_the_text_says_what_was_matched_and_copied(run):
+    lines = str(run.summary(source="rows.csv")).splitlines()
+    assert lines[0] == "200 rows of 3 columns"
+    text = "\n".join(lines)
+    found = run.diagnostics
+    assert re.search(r"used +only counts +of rows.csv, none of its rows", text)
+    assert re.search(r"moments +exact +counts of 5 rows", text)
+    assert re.search(rf"moment error +{found.moment_error:.2e} +at most, for", text)
+    assert re.search(rf"copied rows +{found.copied:.2%} ", text)
+    assert re.search(rf"duplicates +{found.duplicate_share:.2%} ", text)
+
+
+def test_the_page_shows_what_an_auditor_asks(run):
+    html = page_html(run.summary(source="rows.csv"), command="herder synth rows.csv -n 200")
+    for words in (
+        "<h1>200 rows of 3 columns</h1>",
+        "3 single columns, 3 pairs",
+        "exact",
+        "Pair by pair",
+        "Number of ones in a row",
+        "all rows of the table were counted",
+        "No row of a table entered the run",
+        "<pre>herder synth rows.csv -n 200</pre>",
+    ):
+        assert words in html
+    assert html.count("<img ") == 4
+    assert not re.search(r"https?:|//[a-z]|<link|<script|@import|url\(", html)
+    assert set(re.findall(r'src="([a-z]+:)', html)) == {"data:"}
+
+
+@pytest.mark.parametrize("verdict", list(VERDICTS))
+def test_every_verdict_has_words(run, verdict):
+    found = replace(run.diagnostics, growth=Diagnosis(verdict, "a reason"))
+    level, words = VERDICTS[verdict]
+    assert f'<p class="{level}">{words}</p>' in page_html(found.summary())
+    assert re.search(f"weights +{verdict} +a reason", str(found))
+    assert ("distance" in str(found)) == (verdict != "bounded")
+
+
+def test_copies_that_stand_out_are_a_warning(run):
+    found = replace(run.diagnostics, copied=0.25, duplicate_share=0.05)
+    assert "Warning: far more states copy a data row than chance explains" in str(found)
+    assert "Warning" not in str(replace(found, duplicate_share=0.5))
+
+
+def test_counts_without_a_table():
+    moments = Moments.from_counts([[40, 45], [45, 60]], total=100, contradictions="allow")
+    model = MomentHerder(contradictions="nearest").fit_moments(moments)
+    found, _ = made(model, 50, where={"x0": 1}, count_above=0)
+    summary = found.summary(source="counts.csv")
+    html = page_html(summary)
+    assert "nothing was compared" in html
+    assert "Contradictions in the given counts" in html
+    assert "The counts of pairs alone do not fix this" in html
+    assert "those where x0=1" in html
+    text = str(summary)
+    assert re.search(r"used +counts +in counts.csv", text)
+    assert re.search(r"where +x0=1 +50 of [\d,]+ herded rows", text)
+    assert "Warning: contradictions: 1, the worst: P(x0=1, x1=1) = 0.45" in text
+    assert re.search(r"P\(more than 0 of 2 columns are 1\) +1.0000 +among rows where x0=1", text)
+
+
+def test_restarts_at_rows_are_said():
+    found, _ = made(MomentHerder(restarts="rows").fit(ROWS), 50)
+    assert re.search(r"used +counts and rows +of the table; searches started at rows", str(found))
+    assert "rows of it did enter" in page_html(found.summary())
+
+
+def test_count_above_gives_the_share_the_spread_and_the_bounds():
+    model = MomentHerder(restarts="visited").fit(ROWS)
+    found, rows = made(model, 400, count_above=1)
+    text = str(found)
+    (share,) = re.findall(r"P\(more than 1 of 3 columns are 1\) +([\d.]+)", text)
+    assert float(share) == pytest.approx((rows.sum(axis=1) > 1).mean(), abs=1e-4)
+    (table,) = re.findall(r"in the table +([\d.]+)", text)
+    assert float(table) == pytest.approx((ROWS.sum(axis=1) > 1).mean(), abs=1e-4)
+    bounds = count_bounds(model.moments_, tail=True)
+    assert f"{bounds.lower[1]:.4f} to {bounds.upper[1]:.4f}" in text
+    wrong = Moments.from_counts([[40, 45], [45, 60]], total=100, contradictions="allow")
+    nearest = MomentHerder(contradictions="nearest").fit_moments(wrong)
+    text = str(made(nearest, 9, count_above=0)[0])
+    assert re.search(r"bounds +none +moments must be consistent", text)
+
+
+@pytest.mark.parametrize("count_above", [-1, 3])
+def test_count_above_needs_a_number_below_the_columns(count_above):
+    with refuses("count_above"):
+        MomentHerder().fit(ROWS).synthesise(5, count_above=count_above)
+    with refuses("count_above"):
+        MomentHerder().fit([["a"], ["b"]]).synthesise(5, count_above=0)
+
+
+def test_the_number_of_rows_is_that_of_the_counts():
+    assert MomentHerder().fit(ROWS).synthesise().n_rows == 5
+    shares = Moments.from_counts([[0.4, 0.2], [0.2, 0.6]], total=1)
+    with refuses("n_samples"):
+        MomentHerder().fit_moments(shares).synthesise()
+
+
+def test_worst_cells_come_worst_first(run):
+    reached = run.reached()
+    rows = worst_cells(run.moments, reached, 3).rows
+    gaps = [abs(float(row[3])) for row in rows]
+    assert len(rows) == 3
+    assert gaps == sorted(gaps, reverse=True)
+    expected = np.abs(reached.probabilities() - run.moments.probabilities())
+    assert gaps[0] == expected[run.moments.layout.offsets[3] :].max()
+
+
+def test_burn_in_takes_no_memory_and_reports():
+    model = MomentHerder(burn_in=40_000).fit(ROWS)
+    notes = []
+    run = model.synthesise(10, progress=lambda share, note: notes.append((share, note)))
+    rows = np.concatenate(list(run.codes()))
+    late = MomentHerder().fit(ROWS).herd(40_010).samples[40_000:]
+    assert np.array_equal(rows, late)
+    assert (1.0, "burn-in") in notes
+    assert notes[-1][1].startswith("herding, moment error ")
+
+
+def test_moments_bounds_and_estimates_describe_themselves():
+    moments = Moments.from_data(ROWS)
+    lines = str(moments).splitlines()
+    assert lines == [
+        "6 tables of counts (3 single columns, 3 pairs) of 3 columns, counted from 5 rows",
+        "contradictions: none (they come from rows)",
+    ]
+    wrong = Moments.from_counts([[40, 45], [45, 60]], total=100, contradictions="allow")
+    text = str(wrong)
+    assert "Warning: contradictions: 1, the worst first" in text
+    assert re.search(r"range +0.05 +P\(x0=1, x1=1\) = 0.45 must lie between", text)
+    bounds = count_bounds(moments, tail=True)
+    rows = [line.split() for line in str(bounds).splitlines()[2:]]
+    assert rows[1] == ["1", f"{bounds.lower[1]:.4f}", f"{bounds.upper[1]:.4f}"]
+    assert "joint programme: sharp" in str(bounds)
+    found = count_estimate(moments, 100, tail=True)
+    rows = [line.split() for line in str(found).splitlines()[2:]]
+    numbers = (found.value, found.lowest, found.highest, bounds.lower, bounds.upper)
+    assert rows[2] == ["2", *(f"{values[2]:.4f}" for values in numbers)]
+    assert str(found).startswith("P(more than k ones), with its spread over 8 variants")
