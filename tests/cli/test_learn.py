@@ -235,7 +235,10 @@ def test_rows_of_a_table_with_gaps_can_be_left_out(tmp_path):
 
 
 def test_unit_length(tickets, tmp_path):
-    run("learn", tickets, "-o", tmp_path / "m.safetensors", "--normalise")
+    run("learn", tickets, "-o", tmp_path / "m.safetensors", "--normalize")
+    other = tmp_path / "other.safetensors"
+    run("learn", "classifier", tickets, "-o", other, "--normalise")
+    assert other.read_bytes() == (tmp_path / "m.safetensors").read_bytes()
     X = shifted(TABLE)
     length = np.sqrt((X**2).sum(axis=1, keepdims=True))
     reference = own(X / np.where(length, length, 1), LABELS)

@@ -21,7 +21,10 @@ def written(path: Path, text: str) -> Path:
 
 #: Squared lengths 25 and 9.
 LONG = "1 1:3 2:4\n-1 2:-3\n"
-ADVICE = "herder: rows are long (mean squared length 17): consider --normalise or a smaller -C\n"
+ADVICE = (
+    "herder: Warning: rows are long (mean squared length 17): consider --normalise or a smaller "
+    "-C\n"
+)
 
 
 @pytest.mark.parametrize("n_rows", [2, 5000])

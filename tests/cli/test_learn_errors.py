@@ -32,9 +32,9 @@ def error_line(*words: object, verb: str = "learn", stdin: bytes | None = None) 
 
 CASES = [
     (("nowhere.svm",), "train must name a file that exists, got 'nowhere.svm'"),
-    (("{tmp}",), "train must name a file, got the folder"),
-    (("{lines}", "--label", "y"), "label must be left out for svmlight lines, got y"),
-    (("{lines}", "--text", "y"), "text must be left out for svmlight lines, got y"),
+    (("{tmp}",), "TRAIN... must name a file, got the folder"),
+    (("{lines}", "--label", "y"), "--label must be left out for svmlight lines, got 'y'"),
+    (("{lines}", "--text", "y"), "--text must be left out for svmlight lines, got 'y'"),
     (("{lines}", "{table}"), "files must be all svmlight or all tables"),
     (("-", "-"), "files must name the standard input once"),
     (("{lines}", "-C", "-1"), "C must be a positive number, got -1.0"),
@@ -70,7 +70,7 @@ CASES = [
     ),
     (("{table}", "--label", "a", "--drop", "note"), "line 3 of {table} must have a label in colu"),
     (("{table}", "--label", "b", "--drop", "note"), "line 3 of {table} must have a finite number"),
-    (("{odd}",), "train must end in one of .svm, .svmlight, .libsvm, .txt, .csv"),
+    (("{odd}",), "TRAIN... must end in one of .svm, .svmlight, .libsvm, .txt, .csv"),
 ]
 
 
@@ -171,11 +171,11 @@ def test_going_on_with_what_does_not_fit(tmp_path):
         assert CliRunner().invoke(app, ["learn", str(path), "-o", str(model)]).exit_code == 0
     before = by_lines.read_bytes()
     line = error_line(table, "--continue", by_lines, "-o", by_lines)
-    assert "train must be svmlight lines, as for" in line
+    assert "TRAIN... must be svmlight lines, as for" in line
     line = error_line(lines, "--continue", by_table, "-o", by_table)
-    assert "train must be a table, which" in line
+    assert "TRAIN... must be a table, which" in line
     line = error_line(table, "--continue", by_table, "-o", by_table, "--drop", "a")
-    assert "drop must be left out with --continue, got a" in line
+    assert "drop must be left out with --continue, got 'a'" in line
     more = written(tmp_path / "b.svm", "5 1:1\n")
     line = error_line(more, "--continue", by_lines, "-o", by_lines)
     assert "labels must be among the classes of the model, -1, 1, got 5 too; --new-classes" in line
@@ -184,7 +184,7 @@ def test_going_on_with_what_does_not_fit(tmp_path):
     assert by_lines.read_bytes() == before
     save(NHERD().fit(np.eye(3), [0, 1, 1]), tmp_path / "py.model")
     line = error_line(table, "--continue", tmp_path / "py.model", "-o", by_table)
-    assert "train must have the 3 features of" in line
+    assert "TRAIN... must have the 3 features of" in line
 
 
 def started(*words: object) -> "subprocess.Popen[str]":

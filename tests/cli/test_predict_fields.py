@@ -136,8 +136,9 @@ def test_other_states_and_a_machine(tmp_path):
 def test_couplings_are_listed(model, table, tmp_path):
     result = invoke(model, "--explain", "--top", 2)
     assert result.exit_code == 0
-    lines = [line.split(None, 1) for line in result.stdout.splitlines()]
-    assert lines == [
+    title, *rest = result.stdout.splitlines()
+    assert title == "PairwiseModel, 3 sites, 3 couplings"
+    assert [line.split(None, 1) for line in rest] == [
         ["coupling", "sites"],
         ["2", "rain, wind"],
         ["-1", "rain, cold"],
@@ -153,7 +154,7 @@ def test_couplings_are_listed(model, table, tmp_path):
 
 def test_what_a_field_does_not_take(model, table, tmp_path):
     line = error_line(model, table, "--label", "id")
-    assert "--label must be left out for a random field, got id" in line
+    assert "--label must be left out for a random field, got 'id'" in line
     assert "--skip-broken must be left out" in error_line(model, table, "--skip-broken")
     assert "--by must be left out" in error_line(model, "--explain", "--by", "confidence")
     (tmp_path / "b.csv").write_text("rain,wind\n1,0\n", encoding="utf-8")

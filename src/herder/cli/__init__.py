@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from herder.cli._terminal import catch_signals
 from herder.cli._verb import STOPPED
 from herder.cli.demo import demo as demo_verb
-from herder.cli.learn import learn as learn_verb
+from herder.cli.learn_classifier import learn_classifier
 from herder.cli.learn_field import learn_field
 from herder.cli.moments import moments as moments_verb
 from herder.cli.predict import predict as predict_verb
@@ -98,10 +98,10 @@ def _add(name: str, verb: Any, group: typer.Typer = app) -> None:
 _add("thin", thin_verb)
 _add("moments", moments_verb)
 _add("synth", synth_verb)
-learn.command("classifier")(learn_verb)
+_add("classifier", learn_classifier, learn)
 _add("field", learn_field, learn)
 app.add_typer(learn)
-app.command("predict")(predict_verb)
+_add("predict", predict_verb)
 _add("sample", sample_verb)
 _add("demo", demo_verb)
 

@@ -1,6 +1,7 @@
 """The terminal: signals, progress bars, sizes, and summaries in colour."""
 
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
 
@@ -96,11 +97,11 @@ def progress_bar(*, quiet: bool = False) -> Progress:
     )
 
 
-def print_summary(summary: Summary) -> None:
+def print_summary(summary: Summary, *, stderr: bool = False) -> None:
     """Print a summary: in colour on a terminal, else as the plain text that it is."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=stderr)
     if not console.is_terminal:
-        print(summary)
+        print(summary, file=sys.stderr if stderr else sys.stdout)
         return
     console.print(RichText(summary.title, style="bold"))
     for block in summary.blocks:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.progress import Progress, TaskID
@@ -78,6 +78,8 @@ class Run:
         self.out = sys.stdout  # before a bar takes its place
         self.written: list[Path] = []
         self._files = ExitStack()
+        self.placed = ""
+        self.output_taken = False
         self._parts: dict[str, str] = {}
         self._tasks: dict[str, TaskID] = {}
 
@@ -112,7 +114,9 @@ class Run:
         """Refuse options that would have no effect."""
         for name in names:
             if self.given(name):
-                raise ParameterError(name, f"be left out {why}", self.context.params[name])
+                value = self.context.params[name]
+                value = ", ".join(value) if isinstance(value, list | tuple) else value
+                raise ParameterError(name, f"be left out {why}", value)
 
     def progress(self, share: float, note: str) -> None:
         """Show progress as the library reports it: one bar for each kind of work."""
@@ -133,10 +137,16 @@ class Run:
         return part
 
     def with_paths(self, text: str) -> str:
-        """Return the text of an error with files under their final names."""
+        """Return the text of an error with files under their final names, and those in place."""
         for part, path in self._parts.items():
             text = text.replace(part, path)
-        return text
+        return f"{text}; {self.placed}" if self.placed else text
+
+    def take_output(self) -> TextIO:
+        """Return the standard output for results; the summary goes to stderr then."""
+        self.output_taken = True
+        self.bar.disable = self.bar.disable or self.out.isatty()
+        return self.out
 
     def in_options(self, text: str) -> str:
         """Return a text that says ``pass name='value'`` with the option instead."""
@@ -158,9 +168,11 @@ class Run:
         if not self.quiet:
             _complain(f"Warning: {text}")
 
-    def place(self) -> None:
-        """Put all files into place; what was written is safe from here on."""
+    def place(self, yet: str) -> None:
+        """Put all files into place, safe from here on; ``yet`` is what an error would miss."""
+        names = ", ".join(str(path) for path in self.written)
         self._files.close()
+        self.placed = f"{names} was written, but {yet}"
         self._files = ExitStack()
 
     def __enter__(self) -> "Run":
@@ -220,7 +232,7 @@ def verb(
                 if summary is not None and not quiet:
                     names = ", ".join(str(path) for path in run.written)
                     title = f"{names}: {summary.title}" if names else summary.title
-                    print_summary(replace(summary, title=title))
+                    print_summary(replace(summary, title=title), stderr=run.output_taken)
 
         _sign(command, function, _common_options(report, max_memory))
         marked: Any = command
@@ -326,7 +338,8 @@ def _user_errors(run: Run, options: Mapping[str, str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         names = ", ".join(str(path) for path in run.written)
-        _complain(f"stopped: {names + ' was written' if names else 'nothing was written'}")
+        done = run.placed or (f"{names} was written" if names else "nothing was written")
+        _complain(f"stopped: {done}")
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:
         # whoever reads has seen enough; nothing more is flushed at exit
@@ -341,7 +354,7 @@ def _user_errors(run: Run, options: Mapping[str, str]) -> Iterator[None]:
         _complain(str(error) or "not enough memory")
         raise typer.Exit(USER_ERROR) from None
     except ParameterError as error:
-        _complain(run.in_options(_spelt(run.context, error, options)))
+        _complain(run.in_options(run.with_paths(_spelt(run.context, error, options))))
         raise typer.Exit(USER_ERROR) from None
     except (ValueError, OverflowError, ModuleNotFoundError) as error:
         _complain(run.in_options(run.with_paths(str(error))))

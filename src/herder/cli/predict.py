@@ -1,20 +1,37 @@
-"""``herder predict``: labels of rows, or what their gaps hold, and what a model has learnt."""
+"""``herder predict``: labels of rows, or values for their gaps, and what a model has learnt."""
 
-import sys
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder.cli._border import progress_bar, refuse_given, require_output, user_errors
+from herder.cli._verb import INPUT, OUTPUT, Run, verb
+from herder.core.summary import Block, Summary, Text, counted
+
+if TYPE_CHECKING:
+    from herder.data.broken import BrokenRows
+    from herder.data.features import FeatureColumns
+    from herder.data.labelled import InputSpec, LabelledFiles
 
 __all__ = ["predict"]
 
+#: Bytes of a chunk of a table whose gaps are filled.
+CHUNK_BYTES = 2**20
 
-@user_errors
+
+@verb(
+    example="herder predict model.safetensors new.svm -o labels.csv",
+    outputs={"output": (".csv", ".npz", ".parquet")},
+    inputs=("model", "data"),
+)
 def predict(
-    context: typer.Context,
+    run: Run,
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A model of `herder learn` (.safetensors).")
     ],
@@ -23,7 +40,7 @@ def predict(
         typer.Argument(
             metavar="DATA",
             help="Rows like those it learnt from: svmlight lines (- for the standard input) or a "
-            "table. Labels may be there or not. For a Boltzmann machine: a table with gaps.",
+            "table. Labels may be there or not. For a random field: a table with gaps.",
         ),
     ] = None,
     output: Annotated[
@@ -32,32 +49,46 @@ def predict(
             "-o",
             "--output",
             metavar="FILE",
-            help="Where the answers go (.csv, .npz, .parquet), whole or not at all; to the "
-            "standard output as csv by default.",
+            help="File for the predictions (.csv, .npz, .parquet); to the standard output as csv "
+            "by default.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="List the strongest features: weight and, of models that know how sure they are, "
-            "standard deviation and z, the weight in standard deviations. Hashed words are named, "
-            "with the right sign, if they occur in DATA.",
+            help="List the strongest features: weight and, of models with variances, standard "
+            "deviation and z, the weight in standard deviations. Hashed words are named, with "
+            "the right sign, if they occur in DATA.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     top: Annotated[
-        int, typer.Option("--top", min=1, metavar="N", help="Features to list, for each class.")
+        int,
+        typer.Option(
+            "--top",
+            min=1,
+            metavar="N",
+            help="Features to list, for each class.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = 20,
     by: Annotated[
         Literal["weight", "confidence"],
-        typer.Option("--by", help="List the largest weights, or the surest (largest z)."),
+        typer.Option(
+            "--by",
+            help="List the largest weights, or the surest (largest z).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = "weight",
     probabilities: Annotated[
         bool,
         typer.Option(
             "--probabilities",
-            help="For a Boltzmann machine: give the probability of the upper state of every cell "
+            help="For a random field: write the probability of the upper state of every cell "
             "instead of a filled table.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     label: Annotated[
@@ -65,52 +96,258 @@ def predict(
         typer.Option(
             "--label",
             metavar="COLUMN",
-            help="Labels of a table, to tell the error by; the column of training by default.",
+            help="Labels of a table, to compute the error; the column of training by default.",
+            rich_help_panel=INPUT,
         ),
     ] = None,
     skip_broken: Annotated[
         bool,
         typer.Option(
-            "--skip-broken", help="Leave broken lines out and count them; answers get numbers."
+            "--skip-broken",
+            help="Leave broken lines out and count them; predictions get numbers.",
+            rich_help_panel=INPUT,
         ),
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but answers and errors.")
-    ] = False,
-) -> None:
+) -> Summary:
     """Predict the labels of rows.
 
-    The answers are, for each row in turn: label, probability (of models that know how sure they
-    are) and margin, which says how far the label is ahead of the next one. If the rows have
-    labels of their own, the error is told. Svmlight rows may have features that the model has
-    not seen: they leave the margin as it is, and make models that give probabilities less sure.
+    The columns are, for each row in turn: label, probability (of models with variances) and
+    margin, which is how far the label is ahead of the next one. If the rows have labels of their
+    own, the error is printed. Svmlight rows may have features that the model has not seen: they
+    leave the margin as it is, and make models that give probabilities less sure.
 
-    A Boltzmann machine has no labels: it fills the gaps of a table (empty cells, NA, N/A, NaN,
-    null, None and ?), each with its more probable value given the other cells of the row, and
-    explains itself by its couplings.
+    A random field has no labels: it fills the gaps of a table (empty cells, NA, N/A, NaN, null,
+    None and ?), each with its more probable value given the other cells of the row, and is
+    explained by its couplings.
     """
     if data is None and not explain:
         raise ParameterError("data", "be given, unless you only --explain the model", got="none")
     if not explain:
-        refuse_given(context, ("top", "by"), "without --explain")
-    if output is not None:
-        suffixes = (".csv", ".npz", ".parquet")
-        require_output(
-            output, "output", suffixes=suffixes, others=[model, *([data] if data else [])]
-        )
+        run.refuse(("top", "by"), "without --explain")
     if data is None and output is not None:
         raise ParameterError("output", "be left out without DATA", str(output))
-    from herder.cli._predicting import Job, run_job
+    from herder.data.broken import BrokenRows
+    from herder.data.labelled import InputSpec
+    from herder.io import read_model
+    from herder.online.ranking import rank_features
 
-    job = Job(model, data, output, explain, top, by, label, skip_broken, probabilities)
-    out = sys.stdout  # before a progress bar takes its place
-    answers_here = output is None and not explain
-    with progress_bar() as progress:
-        hidden = quiet or (answers_here and out.isatty())
-        progress.disable = progress.disable or hidden
-        features, about = run_job(job, progress, out)
-    out.flush()
-    for line in [] if quiet else about:
-        typer.echo(line, err=answers_here)
-    for line in features:
-        typer.echo(line)
+    fitted, meta = read_model(model)
+    if not hasattr(fitted, "classes_"):
+        run.refuse(("label", "skip_broken", "by"), "for a random field")
+        return _predict_field(run, fitted, model, data, output, probabilities, explain, top)
+    run.refuse(("probabilities",), f"for {type(fitted).__name__}, which writes them anyway")
+    kept = InputSpec.of_model(model, meta)
+    broken = BrokenRows(skip_broken, "--skip-broken leaves such {unit}s out")
+    files = None
+    if data is not None:
+        files = _open_data(data, model, fitted, kept, label, broken)
+    # what cannot be explained is refused before any prediction
+    ranked = rank_features(fitted, top, by) if explain else []
+    places = {place for block in ranked for place in block}
+    lines = [] if files is None else _predict_rows(run, fitted, files, broken, output, explain)
+    title, *rest = lines or [""]
+    blocks: list[Block] = [Text(line) for line in rest]
+    if explain:
+        columns = None if kept is None else kept.columns
+        found = _explained(fitted, places, columns, files, top, by)
+        blocks += [*([Text(found.title)] if title else []), *found.blocks]
+        title = title or found.title
+    return Summary(title, blocks)
+
+
+def _open_data(
+    data: Path,
+    path: Path,
+    model: Any,
+    kept: "InputSpec | None",
+    label: str | None,
+    broken: "BrokenRows",
+) -> "LabelledFiles":
+    """Open the rows, and find the features of the model among their columns."""
+    from herder.data.features import FeatureColumns
+    from herder.data.labelled import InputSpec, open_labelled
+
+    files = open_labelled([data], role="data", broken=broken, need_label=False)
+    normalise = kept is not None and kept.normalise
+    if not files.tables:
+        if label is not None:
+            raise ParameterError("label", "be left out for svmlight lines", label)
+        if kept is not None and kept.columns is not None:
+            raise ParameterError("data", f"be a table, which {path} learnt from", got="lines")
+        return replace(files, input=InputSpec(None, normalise))
+    (source,) = files.tables
+    if kept is None:
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            names = [name for name in source.names if name != (label or "label")]
+            if len(names) != model.n_features_in_:
+                raise ValueError(
+                    f"{data} must have the {model.n_features_in_:,} features of {path} besides a "
+                    f"column {label or 'label'!r}, got {len(names):,} columns"
+                )
+        columns = FeatureColumns(label or "label", tuple(names))
+    elif kept.columns is None:
+        raise ParameterError("data", f"be svmlight lines, as for {path}", got="a table")
+    else:
+        columns = kept.columns if label is None else replace(kept.columns, label=label)
+    if label is not None and label not in source.names:
+        raise ParameterError("label", f"name a column of {data}", label)
+    return replace(files, input=InputSpec(columns, normalise))
+
+
+def _predict_rows(
+    run: Run,
+    model: Any,
+    files: "LabelledFiles",
+    broken: "BrokenRows",
+    output: Path | None,
+    explain: bool,
+) -> list[str]:
+    """Write the predictions; return how many there are, and how good."""
+    from herder.online.prediction import ErrorCount, Predictor
+
+    errors, predictor = ErrorCount(model.classes_), Predictor(model)
+
+    def chunks() -> Iterator[dict[str, NDArray[Any]]]:
+        for batch, found in predictor.predict_files(files, broken):
+            errors.add(batch, found)
+            run.progress(batch.done / (files.size or 1), "predicting")
+            # rows are numbered if some may be missing
+            columns: dict[str, NDArray[Any]] = {batch.unit: batch.places} if broken.skip else {}
+            text = found.labels.dtype.kind == "U"
+            columns["label"] = found.labels.astype(object) if text else found.labels
+            if found.probabilities is not None:
+                columns["probability"] = found.probabilities
+            yield columns | {"margin": found.margins}
+
+    found = chunks()
+    first = next(found, {})
+    files.require_rows(len(first), broken)
+    _write(run, output, list(first), itertools.chain([first], found), shown=not explain)
+    n_rows = errors.rows + errors.unknown + errors.unlabelled
+    lines = [f"{counted(n_rows, 'row')} predicted", *errors.lines("error")]
+    if predictor.unseen:
+        verb = "is" if predictor.unseen == 1 else "are"
+        values = f"{counted(predictor.unseen, 'value')} {verb} of features"
+        lines.append(f"{values} that the model has not seen")
+    return lines + broken.lines()
+
+
+def _write(
+    run: Run,
+    output: Path | None,
+    names: list[str],
+    chunks: Iterable[dict[str, NDArray[Any]]],
+    *,
+    shown: bool,
+) -> None:
+    """Write a table to a file, or to the standard output if it is to be shown."""
+    from herder.data.csv_table import write_csv_rows
+    from herder.data.tables import write_table
+
+    if output is not None:
+        write_table(run.part(output), names, chunks)
+    elif shown:
+        write_csv_rows(run.take_output(), names, chunks)
+        run.out.flush()
+    else:
+        for _ in chunks:
+            pass
+
+
+def _explained(
+    model: Any,
+    places: set[int],
+    columns: "FeatureColumns | None",
+    files: "LabelledFiles | None",
+    top: int,
+    by: str,
+) -> Summary:
+    """Return the strongest features; hashed words are named if they occur in the files."""
+    from herder.data.features import CHUNK_BYTES
+    from herder.data.hashed_words import HashedWords
+
+    if columns is None:
+        return model.summary(top=top, by=by)
+    words = HashedWords(columns, places)
+    for source in files.tables if files is not None and columns.is_hashed else ():
+        for chunk in source.chunks(CHUNK_BYTES):
+            words.look(chunk)
+    summary = model.summary(top=top, by=by, name=words.name)
+    if not words.nameless:
+        return summary
+    text = "hashed features whose words are not in DATA may have the wrong sign"
+    if files is None:
+        text = (
+            "hashed features: words are named, and their weights have the right sign, only with "
+            "DATA, a table in which the words occur"
+        )
+    return replace(summary, blocks=[Text(text, "warning"), *summary.blocks])
+
+
+def _predict_field(
+    run: Run,
+    model: Any,
+    path: Path,
+    data: Path | None,
+    output: Path | None,
+    probabilities: bool,
+    explain: bool,
+    top: int,
+) -> Summary:
+    """Fill gaps with a random field, and list its couplings."""
+    from herder.data.binary import binary_block
+    from herder.data.tables import open_table
+    from herder.learn.missing import conditional_probabilities
+    from herder.models.pairwise import PairwiseModel
+
+    field = getattr(model, "model_", model)
+    if not isinstance(field, PairwiseModel):
+        raise ParameterError(
+            "model",
+            "have two states a site to fill gaps",
+            got=f"the {type(model).__name__} of {path}: herder sample --evidence gives states of "
+            "the sites that are not known",
+        )
+    explained = field.summary(top=top)
+    if data is None:
+        return explained
+    source = open_table(data)
+    sites = field.names or tuple(f"x{i}" for i in range(field.n_sites))
+    lacking = [name for name in sites if name not in source.names]
+    if lacking:
+        raise ValueError(f"{data} must have a column {lacking[0]!r}, as the model has, got none")
+    low, high = field.states
+    counts = {"rows": 0, "cells": 0, "gaps": 0, "sure": 0.0}
+
+    def chunks() -> Iterator[dict[str, NDArray[Any]]]:
+        for block in source.blocks(CHUNK_BYTES):
+            cells = binary_block(source, block, sites, states=field.states)
+            gaps = np.isnan(cells)
+            chances = conditional_probabilities(field, cells)
+            sure = float(np.maximum(chances, 1 - chances)[gaps].sum())
+            for name, n in zip(
+                counts, (len(cells), cells.size, int(gaps.sum()), sure), strict=True
+            ):
+                counts[name] += n
+            run.progress(counts["rows"] / source.n_rows, "filling")
+            if probabilities:
+                yield dict(zip(sites, chances.T, strict=True))
+                continue
+            filled = np.where(gaps, np.where(chances > 0.5, high, low), cells).astype(np.int64)
+            yield block.columns | dict(zip(sites, filled.T, strict=True))
+
+    if output is None and not explain:
+        # what has been printed cannot be taken back
+        for block in source.blocks(CHUNK_BYTES):
+            binary_block(source, block, sites, states=field.states)
+    names = list(sites) if probabilities else list(source.names)
+    _write(run, output, names, chunks(), shown=not explain)
+    n_gaps = int(counts["gaps"])
+    what = "probabilities of" if probabilities else "filled"
+    found = f"{what} {counted(n_gaps, 'gap')} among {int(counts['cells']):,} cells"
+    blocks: list[Block] = [*explained.blocks] if explain else []
+    if n_gaps:
+        share = counts["sure"] / n_gaps
+        blocks.insert(0, Text(f"expected share of gaps filled rightly, by the model: {share:.4f}"))
+    return Summary(f"{counted(int(counts['rows']), 'row')}, {found}", blocks)

@@ -28,6 +28,7 @@ from herder._validation import finite_number, generator, positive_int, positive_
 from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
+from herder.core.summary import Summary, Table, counted
 from herder.data.states import check_alphabet
 from herder.models.coupled import Coupled
 from herder.models.graph import (
@@ -120,6 +121,19 @@ class PairwiseModel(Coupled):
     def n_states(self) -> int:
         """Number of states of one site: two."""
         return 2
+
+    def summary(self, *, top: int = 15) -> Summary:
+        """Return the ``top`` strongest couplings and biases."""
+        names = self.names or tuple(f"x{i}" for i in range(self.n_sites))
+        edges = np.argsort(-np.abs(self.edge_weights), kind="stable")[:top]
+        sites = np.argsort(-np.abs(self.biases), kind="stable")[:top]
+        pairs = [(self.edge_weights[e], ", ".join(names[i] for i in self.edges[e])) for e in edges]
+        tables = [
+            Table(("coupling", "sites"), pairs, (".5g", "")),
+            Table(("bias", "site"), [(self.biases[i], names[i]) for i in sites], (".5g", "")),
+        ]
+        size = f"{counted(self.n_sites, 'site')}, {counted(len(self.edges), 'coupling')}"
+        return Summary(f"{type(self).__name__}, {size}", tables)
 
     def energy(self, x: ArrayLike) -> Any:
         """Give the energy of one state (n_sites,) or of many (n, n_sites)."""

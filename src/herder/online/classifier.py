@@ -7,17 +7,15 @@ for perceptrons), so that a weight of 2 is not the same as a row given twice.
 
 import copy
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from herder._errors import ParameterError
 from herder._validation import (
-    check_fitted,
     fit_rows,
     one_of,
     positive_int,
@@ -25,8 +23,7 @@ from herder._validation import (
     row_weights,
     whole_or_not,
 )
-from herder.core.plain import Arrays, Header, plain_estimator, read_estimator, read_number
-from herder.core.state import State
+from herder.online.fitted import FittedClassifier
 from herder.online.full import FullWeights
 from herder.online.inputs import RandomState, RowsLike, hold_back
 from herder.online.labels import (
@@ -34,12 +31,10 @@ from herder.online.labels import (
     distinct_labels,
     join_labels,
     place_labels,
-    plain_classes,
-    read_classes,
     read_labels,
 )
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
+from herder.online.weights import DiagonalWeights, Lesson, Passed
 
 __all__ = ["OnlineClassifier"]
 
@@ -57,16 +52,9 @@ LASTING = (
     "budget",
 )
 
-#: Attributes of a fitted model that are whole numbers.
-COUNTS = ("n_iter_", "n_seen_", "n_updates_", "n_features_in_", "_wrong", "_tested")
 
-
-class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
+class OnlineClassifier(FittedClassifier):
     """Base of the online classifiers: see `NHERD` for the parameters."""
-
-    n_features_in_: int
-    _weights: Any
-    _beside: Mapping[str, Any]  # facts of the file that a model was read from
 
     def __init__(
         self,
@@ -159,6 +147,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         y: ArrayLike,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        count: bool = True,
     ) -> Self:
         """Learn rows in the order given, once.
 
@@ -168,6 +158,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             As for `fit`.
         classes : array-like, optional
             All classes there will be; needed at the first call unless ``new_classes="add"``.
+        count : bool, default True
+            Whether the rows count for ``progressive_error_``: not if they were learnt before.
         """
         with whole_or_not(self):
             rule = self._checked_rule()
@@ -184,8 +176,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             rates = self._rates(places, self.classes_, sample_weight, whole=False)
             turns = np.arange(rows.shape[0])
             done = self._learn_or_not(Lesson(rows, places, rates, turns), rule)
-            self._wrong += done.n_wrong
-            self._tested += len(turns)
+            self.last_batch_ = done
+            if count:
+                self._wrong += done.n_wrong
+                self._tested += len(turns)
             self.n_seen_ += len(turns)
             self.n_iter_ = 1
         return self
@@ -290,70 +284,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
                     got=f"{getattr(self, name)!r}: fit anew",
                 )
 
-    def to_state(self) -> State:
-        """Give the weights, and a header that JSON can hold."""
-        check_fitted(self, "classes_")
-        header = {
-            **plain_estimator(self),
-            "classes": plain_classes(self.classes_),
-            "counts": {name: int(getattr(self, name)) for name in COUNTS},
-            "meta": dict(vars(self).get("_beside", {})),
-        }
-        self._check_unchanged()
-        return self._weights.arrays(), header
-
-    @classmethod
-    def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a model of what `to_state` gave."""
-        model = read_estimator(cls, header, read_number(header["counts"], "n_features_in_"))
-        model._checked_rule()
-        model.classes_ = read_classes(header["classes"])
-        for name in COUNTS:
-            setattr(model, name, read_number(header["counts"], name))
-        weights = model._new_weights(0, len(model.classes_))
-        weights.restore(arrays, model.n_features_in_)
-        model._start(weights)
-        model._beside = dict(header["meta"])
-        return model
-
-    @property
-    def progressive_error_(self) -> float:
-        """Share of rows predicted wrongly before they were learnt."""
-        check_fitted(self, "classes_")
-        return self._wrong / self._tested if self._tested else float("nan")
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Mean weights, (1, n_features) for two classes, else (n_classes, n_features)."""
-        check_fitted(self, "classes_")
-        return self._weights.means[: self.n_features_in_].T.copy()
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """Mean weights of the constant feature, (1,) or (n_classes,)."""
-        check_fitted(self, "classes_")
-        means = self._weights.means
-        return means[-1].copy() if self._weights.bias else np.zeros(means.shape[1])
-
-    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
-        """Give the scores of rows: positive for the second of two classes, or one a class."""
-        check_fitted(self, "classes_")
-        scores = self._weights.scores(fit_rows(self, X, reset=False))
-        if len(self.classes_) == 2:
-            return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
-        return scores
-
-    def predict(self, X: RowsLike) -> NDArray[Any]:
-        """Give the classes of rows."""
-        check_fitted(self, "classes_")
-        return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]
-
-    def _predict_places(self, rows: Rows) -> NDArray[np.intp]:
-        scores = self._weights.scores(rows)
-        if scores.shape[1] == 1 and len(self.classes_) == 2:
-            return (scores[:, 0] > 0).astype(np.intp)
-        return scores.argmax(axis=1)
-
     @abstractmethod
     def _rule(self) -> Rule:
         """Give the rule; subclasses check their own parameters here."""
@@ -370,7 +300,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._rule()
 
     def _new_weights(self, n_features: int, n_classes: int) -> Any:
-        few = n_classes == 2 and self.new_classes == "error"
+        few = self._n_blocks(n_classes) == 1
         kind = FullWeights if self._rule().is_full else DiagonalWeights
         return kind(
             n_features,
@@ -391,9 +321,3 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Give C times the weight of each row."""
         rates = row_weights(sample_weight, len(places)) * self._rate()
         return rates * class_factors(self.class_weight, classes, places, whole=whole)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse rows are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

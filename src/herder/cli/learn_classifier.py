@@ -1,0 +1,387 @@
+"""``herder learn classifier``: a linear classifier from rows that go by once."""
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from herder._errors import ParameterError
+from herder.cli._options import RandomState
+from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, verb
+from herder.core.summary import Summary, Text, counted
+
+if TYPE_CHECKING:
+    from herder.data.broken import BrokenRows
+    from herder.data.features import FeatureColumns
+    from herder.data.labelled import LabelledFiles
+
+__all__ = ["learn_classifier"]
+
+#: What a model was made with; it goes on with the same.
+FIXED = (
+    "algorithm",
+    "C",
+    "covariance",
+    "confidence",
+    "form",
+    "forget",
+    "average",
+    "multi_class",
+    "class_weight",
+    "classes",
+    "hash_bits",
+    "normalise",
+    "features",
+)
+
+#: What to do about a broken row.
+SKIP_BROKEN = "--skip-broken leaves such {unit}s out"
+
+_input, _method, _output = (
+    functools.partial(typer.Option, rich_help_panel=panel) for panel in (INPUT, METHOD, OUTPUT)
+)
+
+
+@verb(
+    example="herder learn classifier tickets.svm -o model.safetensors --normalise --test new.svm",
+    outputs={"output": MODELS},
+    inputs=("train", "test"),
+    max_memory="4G",
+)
+def learn_classifier(
+    run: Run,
+    train: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TRAIN...",
+            help="Labelled rows: svmlight lines (.svm, .svmlight, .libsvm, .txt, also with .gz; "
+            "- for the standard input) or tables (.csv, .npy, .npz, .parquet).",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        _output(
+            "-o",
+            "--output",
+            metavar="MODEL",
+            help="File for the model (.safetensors).",
+        ),
+    ],
+    algorithm: Annotated[
+        Literal["nherd", "arow", "cw", "scw", "pa", "perceptron", "second-order"],
+        _method(
+            "--algorithm",
+            help="Gaussian herding, AROW, confidence-weighted (hard or soft), passive-aggressive, "
+            "perceptron, second-order perceptron. The first two are robust to label noise.",
+        ),
+    ] = "nherd",
+    C: Annotated[
+        float | None,
+        _method(
+            "-C",
+            metavar="NUMBER",
+            help="How far one row moves the model, 1 by default; smaller for noisy labels and "
+            "for long rows that are not normalised.",
+        ),
+    ] = None,
+    covariance: Annotated[
+        Literal["project", "exact", "drop", "full"] | None,
+        _method("--covariance", help="Form of the covariance: three diagonals, or whole."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        _method("--confidence", metavar="P", help="For cw and scw: 0.9 by default."),
+    ] = None,
+    form: Annotated[
+        Literal["stdev", "variance", "soft-1", "soft-2", "PA", "PA-I", "PA-II"] | None,
+        _method(
+            "--form",
+            help="Variant: stdev or variance of cw, soft-1 or soft-2 of scw, PA to PA-II of pa.",
+        ),
+    ] = None,
+    forget: Annotated[
+        float | None,
+        _method(
+            "--forget",
+            metavar="SHARE",
+            help="For concept drift: share of what is known that is forgotten at each row.",
+        ),
+    ] = None,
+    average: Annotated[
+        bool, _method("--average", help="Predict with weights averaged over all rows.")
+    ] = False,
+    multi_class: Annotated[
+        Literal["max-margin", "one-vs-rest"],
+        _method("--multi-class", help="How more than two classes are distinguished."),
+    ] = "max-margin",
+    class_weight: Annotated[
+        list[str],
+        _method(
+            "--class-weight",
+            metavar="balanced|LABEL=FACTOR",
+            help="Let rows of some classes count more: rare ones (files only), or by factors "
+            "(repeatable).",
+        ),
+    ] = [],  # noqa: B006 (typer copies it)
+    classes: Annotated[
+        str,
+        _input(
+            "--classes",
+            metavar="A,B,C",
+            help="Classes that will come, for the standard input; files are looked through.",
+        ),
+    ] = "",
+    new_classes: Annotated[
+        bool,
+        _input("--new-classes", help="Let classes come later that were not known before."),
+    ] = False,
+    epochs: Annotated[
+        int,
+        _method(
+            "--epochs",
+            min=1,
+            metavar="N",
+            help="Passes over the rows.",
+        ),
+    ] = 1,
+    shuffle: Annotated[
+        bool,
+        _method("--shuffle", help="Take rows in random order; holds all of them in memory."),
+    ] = False,
+    random_state: RandomState = 0,
+    label: Annotated[
+        str | None,
+        _input("--label", metavar="COLUMN", help="Labels of a table; `label` by default."),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        _input("--weight", metavar="COLUMN", help="Weights of the rows of a table."),
+    ] = None,
+    text: Annotated[
+        list[str],
+        _input(
+            "--text", metavar="COLUMN", help="Learn from the words of this column (repeatable)."
+        ),
+    ] = [],  # noqa: B006
+    category: Annotated[
+        list[str],
+        _input(
+            "--category",
+            metavar="COLUMN",
+            help="Learn from the values of this column, each a feature (repeatable).",
+        ),
+    ] = [],  # noqa: B006
+    drop: Annotated[
+        list[str],
+        _input("--drop", metavar="COLUMN", help="Do not use this column (repeatable)."),
+    ] = [],  # noqa: B006
+    hash_bits: Annotated[
+        int,
+        _input(
+            "--hash-bits",
+            min=4,
+            max=30,
+            metavar="BITS",
+            help="Words and categories share 2^BITS features.",
+        ),
+    ] = 20,
+    normalise: Annotated[
+        bool, _input("--normalise", "--normalize", help="Divide every row by its length.")
+    ] = False,
+    features: Annotated[
+        int | None,
+        _input(
+            "--features",
+            min=1,
+            metavar="N",
+            help="Features of svmlight lines: indices from N on are refused. Found by default.",
+        ),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        _input(
+            "--test",
+            metavar="FILE",
+            help="Print the error on these rows, after the model has been written.",
+        ),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        _input(
+            "--continue",
+            metavar="MODEL",
+            help="Go on with this model; -o may name the same file. Features that it has not seen "
+            "are added.",
+        ),
+    ] = None,
+    every: Annotated[
+        int | None,
+        _output(
+            "--every",
+            min=1,
+            metavar="N",
+            help="Print the error every N rows; after 1,000, 2,000, 4,000 ... by default.",
+        ),
+    ] = None,
+    skip_broken: Annotated[
+        bool,
+        _input("--skip-broken", help="Leave broken lines out and count them."),
+    ] = False,
+) -> Summary:
+    """Learn to distinguish classes, from rows in the order they come.
+
+    Prints the progressive error as it goes: each row is predicted before it is learnt, so that
+    this is an honest estimate of the error on new rows, without any held out. The columns are
+    the rows so far, the error since the last line, the error so far, and the share of rows that
+    changed the model (one-vs-rest: the mean of these shares over the classes). Files are read
+    twice, first to find all labels, features and broken lines; the standard input is read once.
+    Memory is bounded by the model, not by the rows, unless they are shuffled.
+    """
+    if start is not None:
+        run.refuse(FIXED, "with --continue: the model keeps its own")
+    if not shuffle:
+        run.refuse(("random_state",), "without --shuffle")
+    from herder.cli._training import (
+        ALGORITHMS,
+        ProgressTable,
+        make_model,
+        read_class_weight,
+        train_passes,
+    )
+    from herder.data.broken import BrokenRows
+    from herder.data.features import choose_columns
+    from herder.data.labelled import InputSpec, open_labelled
+    from herder.io import save
+    from herder.online.training import BatchTrainer
+
+    def fresh() -> BrokenRows:
+        return BrokenRows(skip_broken, SKIP_BROKEN)
+
+    broken = fresh()
+    model, kept = (None, None) if start is None else _read_start(start, new_classes)
+    files = open_labelled(train, role="train", broken=broken, n_features=features, weight=weight)
+    columns = None
+    if not files.tables:
+        run.refuse(("text", "category", "drop", "label", "weight"), "for svmlight lines")
+        if kept is not None and kept.columns is not None:
+            raise ParameterError("train", f"be a table, which {start} learnt from", got="lines")
+    elif kept is not None:
+        run.refuse(("text", "category", "drop"), "with --continue")
+        if kept.columns is None:
+            raise ParameterError("train", f"be svmlight lines, as for {start}", got="a table")
+        columns = kept.columns if label is None else replace(kept.columns, label=label)
+    else:
+        run.refuse(("features",), "for tables")
+        roles: Any = {"text": text, "category": category, "drop": drop, "hash_bits": hash_bits}
+        columns = choose_columns(files.tables[0], label=label, weight=weight, **roles)
+        if model is not None:
+            _require_columns(model, columns, start)
+    unit_length = normalise if kept is None else kept.normalise
+    files = replace(files, input=InputSpec(columns, unit_length))
+    tests = None if test is None else _open_test(test, files, broken)
+    scan = files.scan(broken, run.progress) if files.can_repeat else None
+    if tests is not None and tests.can_repeat:
+        tests.scan(fresh(), run.progress)
+    if scan is None and epochs > 1:
+        raise ParameterError("epochs", "be 1 for what can be read once", epochs)
+    names = [*(scan.labels if scan else ()), *filter(None, map(str.strip, classes.split(",")))]
+    if model is None:
+        own = {"C": C, "covariance": covariance, "confidence": confidence, "form": form}
+        model = make_model(
+            algorithm,
+            {**own, "forget": forget},
+            average=average,
+            multi_class=multi_class,
+            new_classes="add" if new_classes else "error",
+            random_state=random_state,
+        )
+        if class_weight:
+            factors = read_class_weight(class_weight, scan, names, may_come=new_classes)
+            model.set_params(class_weight=factors)
+    grows = features is None and columns is None
+    trainer = BatchTrainer(model, max_memory=run.max_memory, may_grow=grows)
+    if names:
+        trainer.expect(names, max(scan.width if scan else 0, features or 0))
+    elif features is not None:
+        trainer.widen(features)
+    chosen = start is not None or normalise or C is not None or "C" not in ALGORITHMS[algorithm][2]
+    table = ProgressTable(run, every, advise=not chosen)
+    # broken lines of a file have been counted by now
+    again = fresh() if scan else broken
+    seed = random_state if shuffle else None
+    count = train_passes(run, trainer, files, again, table, epochs=epochs, seed=seed)
+    save(model, run.part(output), meta={"input": files.input.to_json()})
+    lines = [
+        f"progressive error {count.error:.4f}: rows predicted wrongly before they were learnt"
+    ]
+    lines += broken.lines()
+    if count.left_out:
+        lines.append(
+            f"{count.left_out:,} of {counted(count.rows, 'row')} were left out: their squared "
+            "length is beyond what a float can hold"
+        )
+    if tests is not None:
+        run.place("not tested")
+        lines += _test_lines(run, tests, model, fresh())
+    size = f"{len(model.classes_)} class{'es' * (len(model.classes_) != 1)}"
+    title = f"{type(model).__name__}, {size}, {counted(model.n_features_in_, 'feature')}"
+    title += f", {counted(count.rows, 'row')}" + (f" in {epochs} passes" if epochs > 1 else "")
+    title += f", {model.n_seen_:,} with those before" if start else ""
+    return Summary(title, [Text(line) for line in lines])
+
+
+def _read_start(path: Path, new_classes: bool) -> tuple[Any, Any]:
+    """Read the model that goes on, and how its rows became features if that is known."""
+    from herder.data.labelled import InputSpec
+    from herder.io import read_model
+
+    model, meta = read_model(path)
+    if not hasattr(model, "classes_"):
+        kind = type(model).__name__
+        raise ParameterError("start", "name a classifier", got=f"the {kind} of {path}")
+    if new_classes and model.new_classes == "error":
+        if len(model.classes_) == 2:
+            raise ParameterError(
+                "new_classes",
+                f"be given when a model is begun: {path} has one set of weights for its two "
+                "classes, and no room for more",
+            )
+        model.set_params(new_classes="add")
+    return model, InputSpec.of_model(path, meta)
+
+
+def _require_columns(model: Any, columns: "FeatureColumns", start: Path | None) -> None:
+    """Refuse columns that are not the features of a model saved from Python."""
+    names = getattr(model, "feature_names_in_", None)
+    is_other = names is not None and tuple(names) != columns.numbers
+    if columns.width != model.n_features_in_ or is_other:
+        raise ParameterError(
+            "train",
+            f"have the {model.n_features_in_:,} features of {start}",
+            got=f"{columns.width:,}: {', '.join(columns.numbers[:5])}",
+        )
+
+
+def _open_test(path: Path, files: "LabelledFiles", broken: "BrokenRows") -> "LabelledFiles":
+    from herder.data.labelled import open_labelled
+    from herder.data.svmlight import STDIN
+
+    if path == STDIN and STDIN in files.paths:
+        raise ParameterError("test", "not be the standard input if the rows come from it", got="-")
+    tests = open_labelled([path], role="test", broken=broken, input=files.input)
+    if bool(tests.tables) != bool(files.tables):
+        raise ParameterError("test", "be a file like the one to learn from", str(path))
+    return tests
+
+
+def _test_lines(run: Run, tests: "LabelledFiles", model: Any, broken: "BrokenRows") -> list[str]:
+    from herder.online.prediction import ErrorCount, Predictor
+
+    errors, predictor = ErrorCount(model.classes_), Predictor(model)
+    for batch, found in predictor.predict_files(tests, broken):
+        errors.add(batch, found)
+        run.progress(batch.done / (tests.size or 1), "testing")
+    tests.require_rows(errors.rows + errors.unknown, broken)
+    return errors.lines(f"error on {tests.paths[0]}") + broken.lines()
