@@ -13,7 +13,7 @@ from herder import MomentHerder, Moments, moment_herd
 from herder.core import Checkpoint, save_checkpoint
 from herder.core.state import ModelFileError
 from herder.fields import Position
-from herder.fields.condition import RowCondition
+from herder.fields.row_filter import RowCondition
 from herder.models import CliqueFeatures
 from tests.fields.test_retrace import coupled_rows, mixed_rows
 from tests.naming import refuses
@@ -185,7 +185,7 @@ def test_a_condition_that_is_never_met_is_given_up(monkeypatch):
     herder = MomentHerder().fit([[1, 0], [0, 1]] * 2)
     with refuses("where", match="which the counts of x0, x1 exclude"):
         herder.sample(2, where={"x0": 0, "x1": 0})
-    monkeypatch.setattr("herder.fields.condition.MAX_FRUITLESS", 5000)
+    monkeypatch.setattr("herder.fields.row_filter.MAX_FRUITLESS", 5000)
     rows = np.random.default_rng(0).integers(0, 2, (200, 12))
     rows[:, 2] = rows[:, 0] ^ rows[:, 1]  # no pair tells that all three are never one
     free = MomentHerder(cliques=[[0], [1], [2], *([i] for i in range(3, 12))]).fit(rows)

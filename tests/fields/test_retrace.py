@@ -78,8 +78,8 @@ def check_retrace(
         np.testing.assert_array_equal(got, wanted, err_msg=engine.__name__)
         np.testing.assert_array_equal(live.weights, steps[-1].weights)
         np.testing.assert_array_equal(live.state, steps[-1].state)
-        assert live.tally.restarts == system.restarts
-        assert live.tally.violations == system.violations
+        assert live.step_counts.restarts == system.restarts
+        assert live.step_counts.violations == system.violations
         if restarts == "visited":
             np.testing.assert_array_equal(live.visited, system._ring)
     return engines, system
@@ -144,7 +144,7 @@ def test_the_textbook_loop_gives_the_same_states(order):
     got = np.empty_like(wanted)
     live.run(got)
     np.testing.assert_array_equal(got, wanted)
-    assert live.tally.violations == violations
+    assert live.step_counts.violations == violations
 
 
 def test_counts_survive_the_folding_of_the_clock():
@@ -226,8 +226,8 @@ def test_the_scores_of_data_rows_move_along_with_the_weights():
     wanted = np.empty_like(got)
     general.run(wanted)
     np.testing.assert_array_equal(got, wanted)
-    assert live.tally.restarts == general.tally.restarts > 20
-    assert live.tally.violations == general.tally.violations == 0
+    assert live.step_counts.restarts == general.step_counts.restarts > 20
+    assert live.step_counts.violations == general.step_counts.violations == 0
 
 
 def test_a_ring_of_visited_states_may_start_late():

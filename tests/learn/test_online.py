@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from herder.learn import BoltzmannMachine
-from herder.learn.online import Stream
+from herder.learn.online import OnlineFit
 from tests.learn.plain import all_states, draw, objective, probabilities, random_machine
 from tests.naming import refuses
 
@@ -121,7 +121,7 @@ def test_the_report_of_a_stream_says_how_many_rows():
 
 def test_the_average_counts_the_batch_k_like_k():
     rows = draw(*random_machine(4, 5), 200, 5)
-    stream = Stream.begin(4)
+    stream = OnlineFit.begin(4)
     places = []
     for k in range(10):
         stream.learn(rows[20 * k : 20 * k + 20], np.ones(20))
@@ -135,7 +135,7 @@ def test_the_average_counts_the_batch_k_like_k():
 def test_batches_are_scored_before_they_are_learnt():
     rows = draw(*random_machine(4, 5), 80, 5)
     counts = np.random.default_rng(0).uniform(0.5, 2.0, 80)
-    stream, scores, totals = Stream.begin(4), [], []
+    stream, scores, totals = OnlineFit.begin(4), [], []
     for k in range(4):
         part, weights = rows[20 * k : 20 * k + 20], counts[20 * k : 20 * k + 20]
         total = weights.sum()
@@ -196,11 +196,11 @@ def test_constant_columns_are_seen_through_rounded_weights():
 @pytest.mark.parametrize("n_rows", [0, 100])
 def test_a_stream_is_its_state(n_rows):
     rows = draw(*random_machine(4, 5), 200, 5)
-    stream = Stream.begin(4)
+    stream = OnlineFit.begin(4)
     stream.alpha = 0.01
     stream.learn(rows[:n_rows], np.ones(n_rows))
     stream.learn(rows[:5], np.zeros(5))
-    twin = Stream.from_state(*stream.to_state())
+    twin = OnlineFit.from_state(*stream.to_state())
     for one in (stream, twin):
         one.learn(rows[100:], np.ones(100))
     left, right = stream.to_state(), twin.to_state()
@@ -227,10 +227,10 @@ def test_a_stream_is_its_state(n_rows):
     ],
 )
 def test_a_state_that_makes_no_sense_is_refused(arrays, numbers, error, message):
-    stream = Stream.begin(4)
+    stream = OnlineFit.begin(4)
     stream.learn(draw(*random_machine(4, 5), 100, 5), np.ones(100))
     own, other = stream.to_state()
     own = {k: v for k, v in (own | arrays).items() if v is not None}
     other = {k: v for k, v in (other | numbers).items() if v is not None}
     with pytest.raises(error, match=message):
-        Stream.from_state(own, other)
+        OnlineFit.from_state(own, other)

@@ -44,7 +44,7 @@ __all__ = [
     "weight_norms",
 ]
 
-Verdict: TypeAlias = Literal["bounded", "inconsistent moments", "stuck search", "undecided"]
+GrowthVerdict: TypeAlias = Literal["bounded", "inconsistent moments", "stuck search", "undecided"]
 
 #: Exponent above which growth counts as linear: half-way between 1 and the 1/2 of a random
 #: walk, which weights of many features resemble before they fill their bounded region.
@@ -109,7 +109,7 @@ class Diagnosis:
         the units of the target.
     """
 
-    verdict: Verdict
+    verdict: GrowthVerdict
     reason: str
     distance: float = 0.0
 

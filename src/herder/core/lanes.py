@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from herder._validation import positive_int
 
-__all__ = ["LANES", "Progress", "Span", "count_threads", "run_lanes"]
+__all__ = ["LANES", "Progress", "WorkUnit", "count_threads", "run_lanes"]
 
 #: Threads beyond this many find no work; each lane costs one accumulator of n numbers.
 LANES = 16
@@ -21,7 +21,7 @@ LANES = 16
 Progress: TypeAlias = Callable[[float, str], None]
 
 #: A unit of work, from one number to another.
-Span: TypeAlias = tuple[int, int]
+WorkUnit: TypeAlias = tuple[int, int]
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -34,9 +34,9 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def run_lanes(
-    work: Callable[[int, Span], None],
+    work: Callable[[int, WorkUnit], None],
     lanes: int,
-    units: Sequence[Span],
+    units: Sequence[WorkUnit],
     *,
     n_jobs: int | None,
     progress: Progress | None = None,

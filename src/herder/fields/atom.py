@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from herder.fields import _atom_jit as _jit
 from herder.fields.binary import MAX_STEPS, fitted, room_in
-from herder.fields.system import PCT_TOLERANCE, Setup, Tally
+from herder.fields.system import PCT_TOLERANCE, Setup, StepCounts
 from herder.models.features import CliqueFeatures
 
 __all__ = ["AtomHerd", "serves"]
@@ -104,10 +104,10 @@ class AtomHerd:
         return np.where(a == b, np.rint(single).astype(np.int64), pair)
 
     @property
-    def tally(self) -> Tally:
+    def step_counts(self) -> StepCounts:
         """Flips, restarts and violations so far."""
         counts = self._herd.tally
-        return Tally(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
+        return StepCounts(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
 
     @property
     def visited(self) -> NDArray[np.int16]:

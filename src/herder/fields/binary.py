@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _binary_jit as _jit
-from herder.fields.system import PCT_TOLERANCE, Pool, Setup, Tally
+from herder.fields.system import PCT_TOLERANCE, Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
 from herder.models.layout import all_cliques
 
@@ -214,10 +214,10 @@ class BinaryHerd:
         return np.rint(np.concatenate(flat)).astype(np.int64)
 
     @property
-    def tally(self) -> Tally:
+    def step_counts(self) -> StepCounts:
         """Flips, restarts and violations so far."""
         counts = self._herd.tally
-        return Tally(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
+        return StepCounts(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
 
     @property
     def visited(self) -> NDArray[np.int8]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from herder.fields import _clique_jit as _jit
 from herder.fields.binary import MAX_STEPS
-from herder.fields.system import PCT_TOLERANCE, Setup, Tally
+from herder.fields.system import PCT_TOLERANCE, Setup, StepCounts
 from herder.models.features import CliqueFeatures
 
 __all__ = ["CliqueHerd"]
@@ -116,10 +116,10 @@ class CliqueHerd:
         return self._herd.weight[self._shown] * self._herd.coefficient[self._shown]
 
     @property
-    def tally(self) -> Tally:
+    def step_counts(self) -> StepCounts:
         """Flips, restarts and violations so far."""
         counts = self._herd.tally
-        return Tally(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
+        return StepCounts(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
 
     @property
     def visited(self) -> NDArray[np.int16]:

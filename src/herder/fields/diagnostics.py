@@ -247,7 +247,7 @@ def moment_diagnostics(
     late = trace.t >= max(np.sqrt(trace.t[-1]), 1) if len(trace.t) else trace.t > 0
     usable = late & (trace.error > 0)
     rate = fit_rate(trace.t[usable], trace.error[usable]).slope if usable.sum() > 1 else np.nan
-    tally = live.tally
+    tally = live.step_counts
     return MomentDiagnostics(
         n_steps=live.n_counted,
         exact=features.units.exact,
@@ -274,7 +274,7 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
     if impossible:
         distance = float(np.linalg.norm(live.errors()))
         return Diagnosis("inconsistent moments", str(impossible[0]), distance)
-    if live.tally.violations == 0:
+    if live.step_counts.violations == 0:
         return Diagnosis("bounded", "the PCT inequality held at every step")
     if len(trace.t) < 3:
         return Diagnosis("undecided", "too few steps to tell")

@@ -27,7 +27,7 @@ from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
 from herder.fields.position import Position
-from herder.fields.system import Pool, Setup, Tally
+from herder.fields.system import Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
@@ -174,7 +174,7 @@ class MomentHerd:
         """Begin to count here: the trace and the tally leave out all steps before."""
         self._since = self.t
         self._base = self._engine.weights
-        self._tally = self._engine.tally
+        self._counts_before = self._engine.step_counts
         self._points: list[tuple[int, float, float, float]] = []
 
     def advance(
@@ -243,9 +243,9 @@ class MomentHerd:
         return self.t - self._since
 
     @property
-    def tally(self) -> Tally:
+    def step_counts(self) -> StepCounts:
         """Flips, restarts and violations since the count began."""
-        return self._engine.tally - self._tally
+        return self._engine.step_counts - self._counts_before
 
     @property
     def trace(self) -> Trace:

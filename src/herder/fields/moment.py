@@ -25,10 +25,10 @@ from herder.data.source import TableSource, silent
 from herder.data.table_form import TableForm, read_form
 from herder.data.variables import Codes, encode
 from herder.fields import moment_state
-from herder.fields.condition import RowCondition
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
 from herder.fields.live import RESTARTS, MomentHerd, Position, check_codes
+from herder.fields.row_filter import RowCondition
 from herder.fields.row_index import RowIndex, index_source, restart_rows
 from herder.fields.synthesis import Synthesis
 from herder.models.features import ENCODINGS

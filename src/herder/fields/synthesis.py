@@ -28,9 +28,9 @@ from herder.core.summary import (
 )
 from herder.data.variables import Codes, decode
 from herder.fields.bounds import count_bounds
-from herder.fields.condition import RowCondition
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
+from herder.fields.row_filter import RowCondition
 from herder.fields.row_index import RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation

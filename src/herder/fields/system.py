@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from herder.maximise.coordinate import ascend
 from herder.models.features import CliqueFeatures
 
-__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "Tally"]
+__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "StepCounts"]
 
 #: PCT holds when it fails by less than this, relative to |target|^2: far below what would let
 #: weights grow, and far above the rounding of large sums.
@@ -27,16 +27,16 @@ PCT_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class StepCounts:
     """What a run cost: flips, restarts, and PCT violations that remained."""
 
     flips: int = 0
     restarts: int = 0
     violations: int = 0
 
-    def __sub__(self, other: "Tally") -> "Tally":
+    def __sub__(self, other: "StepCounts") -> "StepCounts":
         """Count what came after ``other``."""
-        return Tally(
+        return StepCounts(
             self.flips - other.flips,
             self.restarts - other.restarts,
             self.violations - other.violations,

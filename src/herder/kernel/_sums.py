@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.blas import one_blas_thread
-from herder.core.lanes import LANES, Progress, Span, run_lanes
+from herder.core.lanes import LANES, Progress, WorkUnit, run_lanes
 from herder.kernel import _near_jit as _near
 from herder.kernel import _pairs_jit as _jit
 
@@ -93,8 +93,8 @@ def pair_sums(
 
 def _direct_work(
     points: NDArray[Any], weights: NDArray[Any], shape: int, sums: NDArray[np.float64]
-) -> Callable[[int, Span], None]:
-    def work(lane: int, unit: Span) -> None:
+) -> Callable[[int, WorkUnit], None]:
+    def work(lane: int, unit: WorkUnit) -> None:
         _jit.lane_sums(points, weights, shape, lane, LANES, *unit, sums[lane])
 
     return work
@@ -102,10 +102,10 @@ def _direct_work(
 
 def _near_work(
     points: NDArray[Any], norms: NDArray[Any], weights: NDArray[Any], sums: NDArray[np.float64]
-) -> Callable[[int, Span], None]:
+) -> Callable[[int, WorkUnit], None]:
     scaled, halves = _for_powers(points, norms)
 
-    def work(lane: int, unit: Span) -> None:
+    def work(lane: int, unit: WorkUnit) -> None:
         _near.lane_sums(scaled, halves, weights, lane, LANES, *unit, sums[lane])
 
     return work
@@ -140,12 +140,12 @@ def cross_sums(
         scaled, halves = _for_powers(padded, norms)
         other_scaled, other_halves = _for_powers(others, other_norms)
 
-        def work(lane: int, span: Span) -> None:
+        def work(lane: int, span: WorkUnit) -> None:
             _near.cross_sums(scaled, halves, other_scaled, other_halves, mass, *span, sums)
 
     else:
 
-        def work(lane: int, span: Span) -> None:
+        def work(lane: int, span: WorkUnit) -> None:
             _jit.cross_sums(padded, others, mass, shape, *span, sums)
 
     _run_dealt(work, _by_lane(_spans(padded.shape[1], 256)), n_jobs, None)
@@ -166,7 +166,7 @@ def stein_sums(
     n = points.shape[1]
     sums = np.zeros((LANES, n))
 
-    def work(lane: int, unit: Span) -> None:
+    def work(lane: int, unit: WorkUnit) -> None:
         _stein.lane_sums(points, scores, weights, lane, LANES, *unit, sums[lane])
 
     units = _spans(n, UNIT)
@@ -180,8 +180,8 @@ def _product_work(
     weights: NDArray[Any],
     shape: int,
     sums: NDArray[np.float64],
-) -> Callable[[int, Span], None]:
-    def work(lane: int, unit: Span) -> None:
+) -> Callable[[int, WorkUnit], None]:
+    def work(lane: int, unit: WorkUnit) -> None:
         start, stop = unit
         rows = np.ascontiguousarray(points[:, start:stop].T)
         edges = [start, *range(stop, points.shape[1], TILE_COLUMNS), points.shape[1]]
@@ -194,8 +194,8 @@ def _product_work(
 
 
 def _run_products(
-    work: Callable[[int, Span], None],
-    units: list[list[Span]],
+    work: Callable[[int, WorkUnit], None],
+    units: list[list[WorkUnit]],
     n_jobs: int | None,
     progress: Progress | None,
 ) -> None:
@@ -205,14 +205,14 @@ def _run_products(
 
 
 def _run_dealt(
-    work: Callable[[int, Span], None],
-    units: list[list[Span]],
+    work: Callable[[int, WorkUnit], None],
+    units: list[list[WorkUnit]],
     n_jobs: int | None,
     progress: Progress | None,
 ) -> None:
     """Run each lane's own units, one in every turn."""
 
-    def lane_work(lane: int, turn: Span) -> None:
+    def lane_work(lane: int, turn: WorkUnit) -> None:
         if turn[0] < len(units[lane]):
             work(lane, units[lane][turn[0]])
 
@@ -220,12 +220,12 @@ def _run_dealt(
     run_lanes(lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean")
 
 
-def _by_lane(units: list[Span]) -> list[list[Span]]:
+def _by_lane(units: list[WorkUnit]) -> list[list[WorkUnit]]:
     """Deal the row blocks out in turn: early ones have more columns to their right."""
     return [units[lane::LANES] for lane in range(LANES)]
 
 
-def _spans(stop: int, step: int) -> list[Span]:
+def _spans(stop: int, step: int) -> list[WorkUnit]:
     return [(low, min(low + step, stop)) for low in range(0, stop, step)]
 
 

@@ -25,7 +25,7 @@ from herder.learn.batches import learn_batches
 from herder.learn.fit import warn_of_fit
 from herder.learn.fitted import FittedMachine
 from herder.learn.methods import Folds, Method, learn
-from herder.learn.online import Stream
+from herder.learn.online import OnlineFit
 from herder.learn.pseudo import Start
 from herder.learn.rows import warn_of_constants
 
@@ -221,14 +221,14 @@ class BoltzmannMachine(FittedMachine):
         """Give the machine there is, if `fit` shall start from it."""
         return self._binary() if self.warm_start and hasattr(self, "model_") else None
 
-    def _open_stream(self, n: int) -> Stream:
+    def _open_stream(self, n: int) -> OnlineFit:
         """Give the stream there is, or begin one, at the machine of `fit` if there is one."""
-        known: Stream | None = vars(self).get("_stream")
+        known: OnlineFit | None = vars(self).get("_stream")
         if known is not None:
             return copy.deepcopy(known)
         if not hasattr(self, "model_"):
-            return Stream.begin(n)
-        return Stream.after(*self._binary(), *self._sums)
+            return OnlineFit.begin(n)
+        return OnlineFit.after(*self._binary(), *self._sums)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are welcome."""

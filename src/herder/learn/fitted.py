@@ -25,7 +25,7 @@ from herder.data.states import read_codes
 from herder.learn.draws import draw_rows
 from herder.learn.fit import Fit, FitReport
 from herder.learn.methods import DETAILS
-from herder.learn.online import Stream
+from herder.learn.online import OnlineFit
 from herder.learn.pseudo import log_pseudo_likelihood
 from herder.learn.rows import merge_rows
 from herder.models.pairwise import PairwiseModel
@@ -52,7 +52,7 @@ class FittedMachine(BaseEstimator):
     node_biases_: NDArray[np.float64]
     binarize: float | None
     random_state: int | np.random.Generator | None
-    _stream: Stream | None
+    _stream: OnlineFit | None
     _sums: tuple[float, NDArray[np.float64], NDArray[np.float64]]
 
     def pseudo_likelihood(self, X: object) -> float:
@@ -218,7 +218,7 @@ class FittedMachine(BaseEstimator):
         machine._read_details(arrays, n)
         machine._stream = None
         if header["stream"] is not None:
-            machine._stream = Stream.from_state(unnest("stream.", arrays), header["stream"])
+            machine._stream = OnlineFit.from_state(unnest("stream.", arrays), header["stream"])
             if len(machine._stream.biases) != n:
                 raise ValueError(f"a stream of {len(machine._stream.biases)} columns, not {n}")
         if "total" in header:

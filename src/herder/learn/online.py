@@ -36,7 +36,7 @@ from herder.learn.fit import Fit, FitReport
 from herder.learn.pseudo import log_pseudo_likelihood
 from herder.learn.rows import find_duplicate_columns
 
-__all__ = ["Stream"]
+__all__ = ["OnlineFit"]
 
 #: The average forgets: row s counts like s to this power.
 RECENCY = 1.0
@@ -87,7 +87,7 @@ class Operator:
 
 
 @dataclass(eq=False)
-class Stream:
+class OnlineFit:
     """Parameters and sums over the rows so far; `learn` changes them.
 
     Parameters
@@ -131,7 +131,7 @@ class Stream:
     operator: Operator | None = None
 
     @classmethod
-    def begin(cls, n: int) -> "Stream":
+    def begin(cls, n: int) -> "OnlineFit":
         """Begin without rows."""
         square, line = (n, n), n
         return cls(
@@ -155,7 +155,7 @@ class Stream:
         total: float,
         means: NDArray[np.float64],
         pairs: NDArray[np.float64],
-    ) -> "Stream":
+    ) -> "OnlineFit":
         """Go on from a fit to ``total`` rows with these means and shares of pairs."""
         return cls(
             alpha=0.0,

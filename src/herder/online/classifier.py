@@ -34,7 +34,7 @@ from herder.online.labels import (
     read_labels,
 )
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, Lesson, Passed
+from herder.online.weights import DiagonalWeights, PassCounts, TrainingPass
 
 __all__ = ["OnlineClassifier"]
 
@@ -114,23 +114,25 @@ class OnlineClassifier(FittedClassifier):
             self._start(weights)
             self._beside = {}
             self.n_updates_ = 0
-            self._run(Lesson(rows, places, rates, teach), test, rule)
+            self._run(TrainingPass(rows, places, rates, teach), test, rule)
         return self
 
-    def _run(self, lesson: Lesson, test: NDArray[np.intp], rule: Rule) -> None:
+    def _run(self, training: TrainingPass, test: NDArray[np.intp], rule: Rule) -> None:
         """Make passes until there is nothing left to learn."""
         rng = np.random.default_rng(self.random_state)
         best, waited = (-1.0, self._weights), 0
         for n_iter in range(1, self.max_iter + 1):
-            order = rng.permutation(lesson.order) if self.shuffle else lesson.order
-            done = self._learn(Lesson(lesson.rows, lesson.labels, lesson.rates, order), rule)
+            order = rng.permutation(training.order) if self.shuffle else training.order
+            done = self._learn(
+                TrainingPass(training.rows, training.labels, training.rates, order), rule
+            )
             if n_iter == 1:
                 self._wrong, self._tested = done.n_wrong, len(order)
             self.n_iter_ = n_iter
             if done.n_updates == 0:
                 break
             if test.size:
-                found = self._predict_places(lesson.rows[test]) == lesson.labels[test]
+                found = self._predict_places(training.rows[test]) == training.labels[test]
                 accuracy = float(np.mean(found))
                 waited += 1
                 if accuracy > best[0]:
@@ -139,7 +141,7 @@ class OnlineClassifier(FittedClassifier):
                     break
         if test.size:
             self._weights = best[1]
-        self.n_seen_ = len(lesson.order) * self.n_iter_
+        self.n_seen_ = len(training.order) * self.n_iter_
 
     def partial_fit(
         self,
@@ -175,7 +177,7 @@ class OnlineClassifier(FittedClassifier):
             places = self._places(labels)
             rates = self._rates(places, self.classes_, sample_weight, whole=False)
             turns = np.arange(rows.shape[0])
-            done = self._learn_or_not(Lesson(rows, places, rates, turns), rule)
+            done = self._learn_or_not(TrainingPass(rows, places, rates, turns), rule)
             self.last_batch_ = done
             if count:
                 self._wrong += done.n_wrong
@@ -184,24 +186,24 @@ class OnlineClassifier(FittedClassifier):
             self.n_iter_ = 1
         return self
 
-    def _learn_or_not(self, lesson: Lesson, rule: Rule) -> Passed:
+    def _learn_or_not(self, training: TrainingPass, rule: Rule) -> PassCounts:
         """Learn a batch, or nothing of it if it holds NaN or infinity.
 
         Looking for these costs as much as learning. A pass meets them anyway, as rows whose
         margin is not finite; so where a copy of the model is small, it looks only then.
         """
-        weights, rows = self._weights, lesson.rows
+        weights, rows = self._weights, training.rows
         data = rows.data if hasattr(rows, "indptr") else rows
         is_diagonal = isinstance(weights, DiagonalWeights) and len(self.classes_) > 1
         if not is_diagonal or data.nbytes < 8 * weights.table.nbytes:
             require_finite(self, rows)
-            return self._learn(lesson, rule)
+            return self._learn(training, rule)
         trial = copy.deepcopy(weights)
-        done = trial.learn(lesson, rule)
+        done = trial.learn(training, rule)
         if done.n_left_out:
             require_finite(self, rows)
         self._weights = trial
-        self._note(done, len(lesson.order))
+        self._note(done, len(training.order))
         return done
 
     def _open(self, n_features: int, labels: NDArray[Any], classes: ArrayLike | None) -> None:
@@ -222,15 +224,15 @@ class OnlineClassifier(FittedClassifier):
         self._weights = weights
         self._made_for = {name: getattr(self, name) for name in LASTING if hasattr(self, name)}
 
-    def _learn(self, lesson: Lesson, rule: Rule) -> Passed:
+    def _learn(self, training: TrainingPass, rule: Rule) -> PassCounts:
         if len(self.classes_) < 2:  # there is nothing to tell apart yet
-            self._weights.skip(len(lesson.order))
-            return Passed(0, 0, 0)
-        done: Passed = self._weights.learn(lesson, rule)
-        self._note(done, len(lesson.order))
+            self._weights.skip(len(training.order))
+            return PassCounts(0, 0, 0)
+        done: PassCounts = self._weights.learn(training, rule)
+        self._note(done, len(training.order))
         return done
 
-    def _note(self, done: Passed, n_turns: int) -> None:
+    def _note(self, done: PassCounts, n_turns: int) -> None:
         self.n_updates_ += done.n_updates
         if done.n_left_out:
             warnings.warn(

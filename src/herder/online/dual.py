@@ -57,7 +57,7 @@ from herder.core.blas import one_blas_thread
 from herder.core.plain import POSITIVE, Arrays, read_array
 from herder.online import _dual_jit as _jit
 from herder.online.inputs import read_rows, row_arrays
-from herder.online.mercer import KernelLike, Mercer, Rows, RowStore
+from herder.online.mercer import KernelLike, Mercer, RowMatrix, RowStore
 from herder.online.rules import FORMS, Rule, step
 from herder.online.span import SpanGaussian, with_room
 
@@ -160,7 +160,7 @@ class DualWeights:
         return self._gaussian.size
 
     @property
-    def supports(self) -> Rows:
+    def supports(self) -> RowMatrix:
         """Rows of the supports in float64, (n_supports, n_features); None before the first pass.
 
         An array, or a CSR array if the first rows learnt were CSR; rows that come later are
@@ -173,7 +173,7 @@ class DualWeights:
         """Coefficients of the supports, (n_supports,) or (n_blocks, n_supports)."""
         return self._by_block(self._gaussian.coef)
 
-    def scores(self, X: Rows, *, average: bool = False) -> NDArray[np.float64]:
+    def scores(self, X: RowMatrix, *, average: bool = False) -> NDArray[np.float64]:
         """Mean of the scores of rows, (n_rows,) or (n_rows, n_blocks).
 
         Parameters
@@ -192,13 +192,13 @@ class DualWeights:
                 scores[span] = table @ dual.T
         return scores
 
-    def variances(self, X: Rows) -> NDArray[np.float64]:
+    def variances(self, X: RowMatrix) -> NDArray[np.float64]:
         """Variances of the scores of rows, (n_rows,) or (n_rows, n_blocks)."""
         own = np.tile(np.arange(self.n_blocks), (X.shape[0], 1))
         variances = self.gap_variances(X, own)
         return variances if self.together else variances[:, 0]
 
-    def gap_variances(self, X: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+    def gap_variances(self, X: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
         """Variances of the gaps between scores and those of rival blocks, (n_rows, n_blocks).
 
         A block that is its own rival has none: its gap is the score itself.
@@ -234,7 +234,7 @@ class DualWeights:
 
     def learn(
         self,
-        X: Rows,
+        X: RowMatrix,
         labels: NDArray[Any],
         rates: NDArray[np.float64],
         rule: Rule,
@@ -316,7 +316,7 @@ class DualWeights:
     def _by_block(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._signs() * coef if self.together else coef.copy()
 
-    def _check(self, X: Rows, labels: NDArray[Any], rates: NDArray[np.float64]) -> None:
+    def _check(self, X: RowMatrix, labels: NDArray[Any], rates: NDArray[np.float64]) -> None:
         n = X.shape[0]
         if labels.shape != (n,) or rates.shape != (n,):
             raise ValueError(
@@ -332,7 +332,7 @@ class DualWeights:
                 got=f"{labels.min()} to {labels.max()}; grow the model first",
             )
 
-    def _tables(self, X: Rows) -> Iterator[tuple[slice, Rows, NDArray[np.float64]]]:
+    def _tables(self, X: RowMatrix) -> Iterator[tuple[slice, RowMatrix, NDArray[np.float64]]]:
         """Blocks of rows to predict, with their kernel values to the supports."""
         for start in range(0, X.shape[0], BLOCK):
             span = slice(start, start + BLOCK)
@@ -347,7 +347,7 @@ class DualWeights:
             yield span, rows, table
 
     def _learn_block(
-        self, rows: Rows, labels: NDArray[Any], rates: NDArray[np.float64], rule: Rule
+        self, rows: RowMatrix, labels: NDArray[Any], rates: NDArray[np.float64], rule: Rule
     ) -> tuple[int, int, int, int]:
         gaussian, store = self._gaussian, cast("RowStore", self._store)
         n, n_rows = gaussian.size, rows.shape[0]

@@ -17,7 +17,7 @@ from herder.online.inputs import RowsLike
 from herder.online.labels import plain_classes, read_classes
 from herder.online.ranking import weight_tables
 from herder.online.rules import Rule
-from herder.online.weights import Passed, Rows
+from herder.online.weights import PassCounts, RowMatrix
 
 __all__ = ["FittedClassifier"]
 
@@ -30,14 +30,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     Attributes
     ----------
-    last_batch_ : Passed
+    last_batch_ : PassCounts
         Updates, rows predicted wrongly and rows left out in the last call of ``partial_fit``.
     """
 
     n_features_in_: int
     classes_: NDArray[Any]
     n_seen_: int
-    last_batch_: Passed
+    last_batch_: PassCounts
     average: bool
     fit_intercept: bool
     multi_class: str
@@ -190,7 +190,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_fitted(self, "classes_")
         return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]
 
-    def _predict_places(self, rows: Rows) -> NDArray[np.intp]:
+    def _predict_places(self, rows: RowMatrix) -> NDArray[np.intp]:
         scores = self._weights.scores(rows)
         if scores.shape[1] == 1 and len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)

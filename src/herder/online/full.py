@@ -7,7 +7,7 @@ from scipy import sparse
 from herder._errors import ParameterError
 from herder.core.plain import Arrays, read_array
 from herder.online.rules import VARIANCE_FLOOR, Rule
-from herder.online.weights import BREATH, Lesson, Passed, Rows, applied, summed
+from herder.online.weights import BREATH, PassCounts, RowMatrix, TrainingPass, applied, summed
 
 __all__ = ["FullWeights"]
 
@@ -68,7 +68,7 @@ class FullWeights:
         means = self.means_.T
         return means if self.drift is None or not self.seen else means - self.drift.T / self.seen
 
-    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+    def learn(self, training: TrainingPass, rule: Rule) -> PassCounts:
         """Learn rows in turn."""
         from herder.online import _passes_jit as _jit
 
@@ -77,12 +77,12 @@ class FullWeights:
         # what comes back by forgetting has no root of its own: such passes learn S itself
         matrices = self.matrices if rule.forget > 0.0 else self.roots
         passes = []
-        for low in range(0, len(lesson.order), stride):
-            turn = lesson.order[low : low + stride]
-            rows = lesson.rows[turn]
+        for low in range(0, len(training.order), stride):
+            turn = training.order[low : low + stride]
+            rows = training.rows[turn]
             rows = rows.toarray() if sparse.issparse(rows) else rows
             own = np.arange(len(turn))
-            labels, rates = lesson.labels[turn], lesson.rates[turn]
+            labels, rates = training.labels[turn], training.rates[turn]
             answers = np.empty((len(matrices), len(turn)))
             updates, left_out = 0, 0
             for g, matrix in enumerate(matrices):
@@ -108,7 +108,7 @@ class FullWeights:
             picks = answers[0] if self.together else answers.argmax(axis=0)
             if n_blocks == 1:
                 picks = answers[0] > 0
-            passes.append(Passed(updates, int(np.sum(picks != labels)), left_out))
+            passes.append(PassCounts(updates, int(np.sum(picks != labels)), left_out))
             self.seen += len(turn)
         if rule.forget > 0.0:
             self.matrices = matrices
@@ -118,11 +118,11 @@ class FullWeights:
         """Count rows that teach nothing."""
         self.seen += n_rows
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
+    def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
 
-    def variances(self, rows: Rows) -> NDArray[np.float64]:
+    def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give x'Sx for every row and block, (n, B)."""
         points = self._points(rows)
         found = np.empty((len(points), self.n_blocks))
@@ -131,7 +131,7 @@ class FullWeights:
             found[:, b] = np.einsum("ij,ij->i", spread, spread)
         return found
 
-    def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+    def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
         """Give the variance of each score's gap to that of the rival block, (n, B)."""
         if not self.together:
             found = self.variances(rows)
@@ -146,7 +146,7 @@ class FullWeights:
                 gaps[low : low + stride, b] = np.square(spread[b] - other).sum(axis=1)
         return gaps
 
-    def _points(self, rows: Rows) -> NDArray[np.float64]:
+    def _points(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give dense rows, with the constant feature if there is one."""
         dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
         return np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from herder.core.plain import Arrays
 from herder.online.dual import DualWeights
 from herder.online.rules import Rule
-from herder.online.weights import Lesson, Passed, Rows
+from herder.online.weights import PassCounts, RowMatrix, TrainingPass
 
 __all__ = ["KernelWeights"]
 
@@ -32,27 +32,27 @@ class KernelWeights:
         """Number of blocks."""
         return self.dual.n_blocks
 
-    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+    def learn(self, training: TrainingPass, rule: Rule) -> PassCounts:
         """Learn rows in turn."""
         is_plain = self.dual.together
-        labels = lesson.labels if is_plain else np.where(lesson.labels == 1, 1.0, -1.0)
-        done = self.dual.learn(lesson.rows, labels, lesson.rates, rule, lesson.order)
+        labels = training.labels if is_plain else np.where(training.labels == 1, 1.0, -1.0)
+        done = self.dual.learn(training.rows, labels, training.rates, rule, training.order)
         # the dual itself says which rows it left out, and why
-        return Passed(done.n_updates, done.n_mistakes, 0)
+        return PassCounts(done.n_updates, done.n_mistakes, 0)
 
     def skip(self, n_rows: int) -> None:
         """Count rows that teach nothing."""
         self.dual.n_seen += n_rows
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
+    def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give the mean scores of rows, (n, B)."""
         return self.dual.scores(rows, average=self.average).reshape(rows.shape[0], -1)
 
-    def variances(self, rows: Rows) -> NDArray[np.float64]:
+    def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give the variances of the scores, (n, B)."""
         return self.dual.variances(rows).reshape(rows.shape[0], -1)
 
-    def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+    def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
         """Give the variance of each score's gap to that of the rival block, (n, B)."""
         return self.dual.gap_variances(rows, rivals)
 

@@ -19,7 +19,7 @@ from scipy import sparse
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 
-__all__ = ["KERNELS", "KernelLike", "Mercer", "RowStore", "Rows"]
+__all__ = ["KERNELS", "KernelLike", "Mercer", "RowMatrix", "RowStore"]
 
 KERNELS = ("linear", "rbf", "poly", "laplacian")
 
@@ -27,7 +27,7 @@ KERNELS = ("linear", "rbf", "poly", "laplacian")
 KernelLike: TypeAlias = "str | Callable[[Any, Any], NDArray[Any]]"
 
 #: An array, or a CSR matrix or array.
-Rows: TypeAlias = Any
+RowMatrix: TypeAlias = Any
 
 #: Up to this many columns squared distances are sums of squared differences. Beyond it they come
 #: from a product, and from differences where less than a `NEAR` share of the squared lengths is
@@ -71,7 +71,7 @@ class Mercer:
             raise ParameterError("coef0", "be a number of at least 0", self.coef0)
         positive_int(self.degree, "degree")
 
-    def fixed(self, X: Rows) -> Self:
+    def fixed(self, X: RowMatrix) -> Self:
         """Give the kernel with a number for ``gamma``.
 
         None is 1 / n_features, which suits standardised columns; "scale" divides that by the
@@ -91,7 +91,7 @@ class Mercer:
             variance = float(np.var(X, dtype=np.float64))
         return replace(self, gamma=1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
 
-    def gram(self, A: Rows, B: Rows) -> NDArray[np.float64]:
+    def gram(self, A: RowMatrix, B: RowMatrix) -> NDArray[np.float64]:
         """Kernel values of the rows of ``A`` and ``B``, (n_a, n_b); infinite if they overflow."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -114,7 +114,7 @@ class Mercer:
                 raise ParameterError("kernel", f"return shape {shape}", values.shape)
             return values.astype(np.float64) + self.shift
 
-    def diagonal(self, A: Rows) -> NDArray[np.float64]:
+    def diagonal(self, A: RowMatrix) -> NDArray[np.float64]:
         """``k(a, a)`` of every row, (n_a,)."""
         if callable(self.kernel):
             return self.gram(A, A).diagonal()
@@ -126,7 +126,7 @@ class Mercer:
                 values = (cast("float", self.gamma) * values + self.coef0) ** self.degree
             return values + self.shift
 
-    def precision(self, A: Rows) -> float:
+    def precision(self, A: RowMatrix) -> float:
         """Relative size of the last digit of the kernel's values, tried on the first row."""
         dtype = np.dtype(np.float64)
         if callable(self.kernel):
@@ -144,18 +144,18 @@ class RowStore:
         The first ones; there may be none.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        self._stacked: Rows = rows
-        self._fresh: list[Rows] = []
+    def __init__(self, rows: RowMatrix) -> None:
+        self._stacked: RowMatrix = rows
+        self._fresh: list[RowMatrix] = []
 
     @classmethod
-    def empty_like(cls, X: Rows) -> Self:
+    def empty_like(cls, X: RowMatrix) -> Self:
         """Begin with no rows, dense or CSR as ``X`` is."""
         shape = (0, X.shape[1])
         return cls(sparse.csr_array(shape) if sparse.issparse(X) else np.empty(shape))
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> RowMatrix:
         """All rows, in the order they came."""
         if self._fresh:
             parts = [*([self._stacked] if self._stacked.shape[0] else []), *self._fresh]
@@ -163,11 +163,11 @@ class RowStore:
             self._stacked, self._fresh = stack(parts), []
         return self._stacked
 
-    def append(self, row: Rows) -> None:
+    def append(self, row: RowMatrix) -> None:
         """Keep a row, (1, d), as `alike` gives it."""
         self._fresh.append(row)
 
-    def alike(self, X: Rows) -> Rows:
+    def alike(self, X: RowMatrix) -> RowMatrix:
         """Bring rows to the form of those that are kept."""
         if X.shape[1] != self._stacked.shape[1]:
             raise ParameterError(
@@ -178,7 +178,7 @@ class RowStore:
         return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
 
-def _squared_distances(A: Rows, B: Rows) -> NDArray[np.float64]:
+def _squared_distances(A: RowMatrix, B: RowMatrix) -> NDArray[np.float64]:
     """Squared distances of all rows, right to the last digits also far from the origin."""
     from scipy.spatial.distance import cdist
     from sklearn.metrics.pairwise import euclidean_distances
@@ -198,7 +198,7 @@ def _squared_distances(A: Rows, B: Rows) -> NDArray[np.float64]:
     return squares
 
 
-def _squared_lengths(A: Rows) -> NDArray[np.float64]:
+def _squared_lengths(A: RowMatrix) -> NDArray[np.float64]:
     return np.asarray((A * A).sum(axis=1), dtype=np.float64)
 
 

@@ -29,7 +29,7 @@ from herder.online import _named_jit, _passes_jit
 from herder.online.classifier import OnlineClassifier
 from herder.online.full import FullWeights
 from herder.online.odds import ABOVE_HALF, find_rivals, probabilities
-from herder.online.weights import DiagonalWeights, Lesson
+from herder.online.weights import DiagonalWeights, TrainingPass
 
 __all__ = ["NamedModel", "Row"]
 
@@ -119,14 +119,14 @@ class NamedModel:
         self.n_seen += len(labels)
         if len(self.labels) < 2:
             return
-        lesson = Lesson(
+        training = TrainingPass(
             self.padded(values, places),
             np.array(labels, np.intp),
             np.array([self.rates[label] for label in labels]) * weight,
             np.arange(len(labels)),
         )
         part = self.part(places, self.n_seen - len(labels))
-        done = part.learn(lesson, self.rule)
+        done = part.learn(training, self.rule)
         self.n_updates += done.n_updates
         if isinstance(part, DiagonalWeights):
             self.weights.table[places] = part.table

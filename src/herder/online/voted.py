@@ -24,7 +24,7 @@ from herder.core.state import nest, unnest
 from herder.online.classifier import OnlineClassifier
 from herder.online.inputs import RandomState, read_rows, row_arrays
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, Lesson, Passed, Rows
+from herder.online.weights import DiagonalWeights, PassCounts, RowMatrix, TrainingPass
 
 __all__ = ["VotedPerceptron"]
 
@@ -117,13 +117,15 @@ class VotedPerceptron(OnlineClassifier):
 class Voters:
     """The weight vectors of one perceptron, as the mistakes between them."""
 
-    mistakes: Rows  # (k, d)
+    mistakes: RowMatrix  # (k, d)
     signs: NDArray[np.float64]  # (k,), label times weight
     births: NDArray[np.float64]  # (k,), rows seen when the mistake was made
     base: NDArray[np.float64]  # (D,), sum of the mistakes that are no longer kept
     base_votes: float  # rows that these lived through
 
-    def add(self, mistakes: Rows, signs: NDArray[np.float64], births: NDArray[np.float64]) -> None:
+    def add(
+        self, mistakes: RowMatrix, signs: NDArray[np.float64], births: NDArray[np.float64]
+    ) -> None:
         """Add the mistakes of a pass."""
         stack = sparse.vstack if sparse.issparse(mistakes) else np.vstack
         if self.signs.size == 0:
@@ -147,7 +149,7 @@ class Voters:
         self.mistakes = self.mistakes[extra:]
         self.signs, self.births = self.signs[extra:], self.births[extra:]
 
-    def poll(self, rows: Rows, seen: int, *, bias: bool) -> NDArray[np.float64]:
+    def poll(self, rows: RowMatrix, seen: int, *, bias: bool) -> NDArray[np.float64]:
         """Give the sum of votes on each row over the number of votes, from -1 to 1."""
         if self.signs.size == 0:
             return np.zeros(rows.shape[0])
@@ -195,17 +197,17 @@ class Ballot:
         """Number of blocks."""
         return self.last.n_blocks
 
-    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+    def learn(self, training: TrainingPass, rule: Rule) -> PassCounts:
         """Learn rows in turn, and keep the mistakes."""
-        done, scores = self.last.learn_apart(lesson, lesson.order, rule)
-        order = lesson.order
+        done, scores = self.last.learn_apart(training, training.order, rule)
+        order = training.order
         for b, voters in enumerate(self.voters):
-            targets = np.where(lesson.labels == (b if self.n_blocks > 1 else 1), 1.0, -1.0)
-            steps = (targets * lesson.rates)[order]
+            targets = np.where(training.labels == (b if self.n_blocks > 1 else 1), 1.0, -1.0)
+            steps = (targets * training.rates)[order]
             turns = np.flatnonzero((scores[b][order] * steps <= 0.0) & (steps != 0.0))
             if turns.size:
                 births = np.asarray(turns + self.last.seen + 1, np.float64)
-                voters.add(lesson.rows[order[turns]], steps[turns], births)
+                voters.add(training.rows[order[turns]], steps[turns], births)
                 voters.keep(self.budget, bias=self.last.bias)
         self.last.seen += len(order)
         return done
@@ -214,7 +216,7 @@ class Ballot:
         """Count rows that teach nothing."""
         self.last.skip(n_rows)
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
+    def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give the votes on every row, (n, B)."""
         polls = [v.poll(rows, self.last.seen + 1, bias=self.last.bias) for v in self.voters]
         return np.column_stack(polls)

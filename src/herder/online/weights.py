@@ -15,27 +15,35 @@ from scipy import sparse
 from herder.core.plain import POSITIVE, Arrays, read_array
 from herder.online.rules import Rule
 
-__all__ = ["BREATH", "DiagonalWeights", "Lesson", "Passed", "Rows", "applied", "summed"]
+__all__ = [
+    "BREATH",
+    "DiagonalWeights",
+    "PassCounts",
+    "RowMatrix",
+    "TrainingPass",
+    "applied",
+    "summed",
+]
 
 #: Rows of a table: dense, or scipy's CSR in either of its two classes.
-Rows: TypeAlias = Any
+RowMatrix: TypeAlias = Any
 
 #: Entries of work in one compiled call, a tenth of a second or so: Ctrl-C is heard in between.
 BREATH = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingPass:
     """Rows to learn: their classes and rates, and the order of turns."""
 
-    rows: Rows  # (n, d)
+    rows: RowMatrix  # (n, d)
     labels: NDArray[np.intp]  # (n,) places in the list of classes
     rates: NDArray[np.float64]  # (n,)
     order: NDArray[np.intp]  # (n_turns,)
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class PassCounts:
     """What a pass did."""
 
     n_updates: int
@@ -78,44 +86,44 @@ class DiagonalWeights:
         means = self.table[:, :, 0]
         return means if self.drift is None or not self.seen else means - self.drift / self.seen
 
-    def learn(self, lesson: Lesson, rule: Rule) -> Passed:
+    def learn(self, training: TrainingPass, rule: Rule) -> PassCounts:
         """Learn rows in turn."""
-        rows = lesson.rows
+        rows = training.rows
         entries = rows.nnz if sparse.issparse(rows) else rows.size
         stride = max(1, BREATH * max(1, rows.shape[0]) // max(1, entries * self.n_blocks))
         passes = []
-        for low in range(0, len(lesson.order), stride):
-            order = lesson.order[low : low + stride]
+        for low in range(0, len(training.order), stride):
+            order = training.order[low : low + stride]
             if self.together:
-                passes.append(self._learn_together(lesson, order, rule))
+                passes.append(self._learn_together(training, order, rule))
             else:
-                passes.append(self.learn_apart(lesson, order, rule)[0])
+                passes.append(self.learn_apart(training, order, rule)[0])
             self.seen += len(order)
         return summed(passes)
 
     def learn_apart(
-        self, lesson: Lesson, order: NDArray[np.intp], rule: Rule
-    ) -> tuple[Passed, NDArray[np.float64]]:
+        self, training: TrainingPass, order: NDArray[np.intp], rule: Rule
+    ) -> tuple[PassCounts, NDArray[np.float64]]:
         """Learn every block in turn; give also the scores (B, n) of rows before they were."""
         from herder.online import _passes_jit as _jit
 
         n_blocks = self.n_blocks
-        scores = np.empty((n_blocks, lesson.rows.shape[0]))
+        scores = np.empty((n_blocks, training.rows.shape[0]))
         updates, left_out = 0, 0
         for b in range(n_blocks):
-            targets = np.where(lesson.labels == (b if n_blocks > 1 else 1), 1.0, -1.0)
-            turns = _jit.Turns(order, targets, lesson.rates)
+            targets = np.where(training.labels == (b if n_blocks > 1 else 1), 1.0, -1.0)
+            turns = _jit.Turns(order, targets, training.rates)
             table = np.ascontiguousarray(self.table[:, b])
             drift = _column(self.drift, b)
-            past = _jit.Past(self.seen, drift, self._ages(lesson, rule))
-            if sparse.issparse(lesson.rows):
-                rows = _jit.Sparse(lesson.rows.indptr, lesson.rows.indices, lesson.rows.data)
+            past = _jit.Past(self.seen, drift, self._ages(training, rule))
+            if sparse.issparse(training.rows):
+                rows = _jit.Sparse(training.rows.indptr, training.rows.indices, training.rows.data)
                 done = _jit.learn_csr(rows, turns, table, scores[b], past, rule, self.bias)
                 _relax(table, past.ages, len(order), rule)
             else:
                 mean, variance = table[:, 0].copy(), table[:, 1].copy()
                 done = _jit.learn_dense(
-                    lesson.rows, turns, mean, variance, scores[b], past, rule, self.bias
+                    training.rows, turns, mean, variance, scores[b], past, rule, self.bias
                 )
                 table[:, 0], table[:, 1] = mean, variance
             if not np.may_share_memory(table, self.table):
@@ -126,19 +134,21 @@ class DiagonalWeights:
             left_out = max(left_out, done[1])
         seen = scores[:, order]  # the other rows have none yet
         picks = seen[0] > 0 if n_blocks == 1 else seen.argmax(axis=0)
-        wrong = np.count_nonzero(picks != lesson.labels[order])
-        return Passed(updates, int(wrong), left_out), scores
+        wrong = np.count_nonzero(picks != training.labels[order])
+        return PassCounts(updates, int(wrong), left_out), scores
 
-    def _learn_together(self, lesson: Lesson, order: NDArray[np.intp], rule: Rule) -> Passed:
+    def _learn_together(
+        self, training: TrainingPass, order: NDArray[np.intp], rule: Rule
+    ) -> PassCounts:
         from herder.online import _passes_jit as _jit
 
-        turns = _jit.Turns(order, lesson.labels, lesson.rates)
-        picks = np.empty(lesson.rows.shape[0], np.intp)
+        turns = _jit.Turns(order, training.labels, training.rates)
+        picks = np.empty(training.rows.shape[0], np.intp)
         drift = np.empty((0, 0)) if self.drift is None else self.drift
-        ages = self._ages(lesson, rule)
-        if sparse.issparse(lesson.rows):
+        ages = self._ages(training, rule)
+        if sparse.issparse(training.rows):
             past = _jit.Past(self.seen, drift, ages)
-            rows = _jit.Sparse(lesson.rows.indptr, lesson.rows.indices, lesson.rows.data)
+            rows = _jit.Sparse(training.rows.indptr, training.rows.indices, training.rows.data)
             done = _jit.learn_classes_csr(rows, turns, self.table, picks, past, rule, self.bias)
             _relax(self.table, ages, len(order), rule)
         else:
@@ -146,31 +156,31 @@ class DiagonalWeights:
             variances = np.ascontiguousarray(self.table[:, :, 1].T)
             past = _jit.Past(self.seen, np.ascontiguousarray(drift.T), ages)
             done = _jit.learn_classes_dense(
-                lesson.rows, turns, means, variances, picks, past, rule, self.bias
+                training.rows, turns, means, variances, picks, past, rule, self.bias
             )
             self.table[:, :, 0], self.table[:, :, 1] = means.T, variances.T
             if self.drift is not None:
                 self.drift[:] = past.drift.T
-        wrong = np.count_nonzero(picks[order] != lesson.labels[order])
-        return Passed(done[0], int(wrong), done[1])
+        wrong = np.count_nonzero(picks[order] != training.labels[order])
+        return PassCounts(done[0], int(wrong), done[1])
 
-    def _ages(self, lesson: Lesson, rule: Rule) -> NDArray[np.int64]:
-        wanted = rule.forget > 0.0 and sparse.issparse(lesson.rows)
+    def _ages(self, training: TrainingPass, rule: Rule) -> NDArray[np.int64]:
+        wanted = rule.forget > 0.0 and sparse.issparse(training.rows)
         return np.zeros(len(self.table) if wanted else 0, np.int64)
 
     def skip(self, n_rows: int) -> None:
         """Count rows that teach nothing."""
         self.seen += n_rows
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
+    def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
 
-    def variances(self, rows: Rows) -> NDArray[np.float64]:
+    def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Give x'Sx for every row and block, (n, B)."""
         return applied(_squared(rows), self.table[:, :, 1], bias=self.bias)
 
-    def gap_variances(self, rows: Rows, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
+    def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
         """Give the variance of each score's gap to that of the rival block, (n, B)."""
         found = self.variances(rows)
         return found + np.take_along_axis(found, rivals, axis=1)
@@ -243,23 +253,23 @@ def _relax(table: NDArray[np.float64], ages: NDArray[np.int64], turns: int, rule
         table[..., 1] = table[..., 1] * keep + (1.0 - keep)
 
 
-def summed(passes: list[Passed]) -> Passed:
+def summed(passes: list[PassCounts]) -> PassCounts:
     """Give what several passes did."""
-    return Passed(
+    return PassCounts(
         sum(part.n_updates for part in passes),
         sum(part.n_wrong for part in passes),
         sum(part.n_left_out for part in passes),
     )
 
 
-def applied(rows: Rows, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
+def applied(rows: RowMatrix, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
     """Give rows times weights (D, B), the last of which is the bias if there is one."""
     width = rows.shape[1]
     found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)
     return found + weights[width] if bias else found
 
 
-def _squared(rows: Rows) -> Rows:
+def _squared(rows: RowMatrix) -> RowMatrix:
     if not sparse.issparse(rows):
         return np.square(rows, dtype=np.float64)
     data = np.square(rows.data, dtype=np.float64)

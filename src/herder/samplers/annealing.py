@@ -30,7 +30,7 @@ from scipy.special import logsumexp
 
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
-from herder.core.lanes import Progress, Span, run_lanes
+from herder.core.lanes import Progress, WorkUnit, run_lanes
 from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of
 from herder.samplers import _annealing_jit as _jit
@@ -186,7 +186,7 @@ def log_partition(
     size = max(1, NOISE // model.n_sites)
     units = [(k, min(k + size, n_temperatures)) for k in range(0, n_temperatures, size)]
 
-    def work(lane: int, unit: Span) -> None:
+    def work(lane: int, unit: WorkUnit) -> None:
         chains.advance(lane, scales[unit[0] : unit[1] + 1])
 
     run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note="annealing")

@@ -23,7 +23,7 @@ from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
-from herder.samplers.condition import Condition
+from herder.samplers.condition import ConditionedModel
 from herder.samplers.gibbs import NOISE, chain_seeds, random_codes
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
@@ -69,13 +69,13 @@ def swendsen_wang(
     True
     """
     n_chains, run = check_options("swendsen_wang", run)
-    condition = Condition(model, evidence)
+    condition = ConditionedModel(model, evidence)
     factory = cluster_factory(condition, random_state=random_state, n_chains=n_chains)
     return run_chains("swendsen-wang", condition, factory, n_sweeps, **run)
 
 
 def cluster_factory(
-    condition: Condition,
+    condition: ConditionedModel,
     *,
     random_state: int | np.random.Generator | None = 0,
     n_chains: int = 1,
@@ -159,7 +159,7 @@ class _ClusterChain:
         self.n_sweeps, self.n_clusters = counts.tolist()
         set_generators(header, self.edge_rng, self.coin_rng)
 
-    def facts(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, float]:
         """Give the mean number of sites in a cluster."""
         return {"cluster_size": self.n_sweeps * len(self.x) / max(1, self.n_clusters)}
 

@@ -10,10 +10,10 @@ from herder._errors import ParameterError
 from herder.models.pairwise import PairwiseModel
 from herder.samplers.orders import Field, check_model, scan_order
 
-__all__ = ["Condition", "check_start"]
+__all__ = ["ConditionedModel", "check_start"]
 
 
-class Condition:
+class ConditionedModel:
     """A model with some sites held: chains see the free ones only.
 
     Parameters
@@ -62,7 +62,7 @@ class Condition:
 
 
 def check_start(
-    condition: Condition, start: ArrayLike | None, n_chains: int
+    condition: ConditionedModel, start: ArrayLike | None, n_chains: int
 ) -> list[NDArray[np.uint8] | None]:
     """Give the free sites of first states, one for each chain."""
     if start is None:

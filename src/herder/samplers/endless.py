@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
 from herder.samplers.clusters import cluster_factory
-from herder.samplers.condition import Condition, check_start
+from herder.samplers.condition import ConditionedModel, check_start
 from herder.samplers.gibbs import gibbs_factory
 from herder.samplers.herded import herded_factory
 from herder.samplers.orders import Field
@@ -57,7 +57,7 @@ def stream(
     [[0, 1], [1, 0], [1, 1]]
     """
     one_of(method, "method", METHODS)
-    condition = Condition(model, evidence)
+    condition = ConditionedModel(model, evidence)
     factory = FACTORIES[method](condition, **options)
     chain = factory.make(0, check_start(condition, start, 1)[0])
     return stream_chain(condition, chain)

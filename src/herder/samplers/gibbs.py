@@ -29,7 +29,7 @@ from herder.core.state import State
 from herder.models.graph import finite_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _gibbs_jit as _jit
-from herder.samplers.condition import Condition
+from herder.samplers.condition import ConditionedModel
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling, plain_generators, set_generators
@@ -94,7 +94,7 @@ def gibbs(
     True
     """
     n_chains, run = check_options("gibbs", run)
-    condition = Condition(model, evidence)
+    condition = ConditionedModel(model, evidence)
     factory = gibbs_factory(
         condition,
         order=order,
@@ -106,7 +106,7 @@ def gibbs(
 
 
 def gibbs_factory(
-    condition: Condition,
+    condition: ConditionedModel,
     *,
     order: str | ArrayLike = "sequential",
     temperatures: ArrayLike | None = None,
@@ -214,7 +214,7 @@ class _TableChain:
         self.x[-1] = 0  # the neighbour that sites with few neighbours have
         set_generators(header, self.rng)
 
-    def facts(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, float]:
         return {}
 
 
@@ -304,7 +304,7 @@ class _FieldChain:
         self.t = int(read_array(arrays, "t", (1,), np.int64, low=0)[0])
         set_generators(header, self.site_rng, self.swap_rng)
 
-    def facts(self) -> dict[str, Any]:
+    def diagnostics(self) -> dict[str, Any]:
         if len(self.who) == 1:
             return {}
         tried, done = self.swaps.T

@@ -37,7 +37,7 @@ from herder.core.state import State
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
-from herder.samplers.condition import Condition
+from herder.samplers.condition import ConditionedModel
 from herder.samplers.gibbs import chance_table
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
@@ -113,13 +113,13 @@ def herded_gibbs(
     True
     """
     _, run = check_options("herded_gibbs", run)
-    condition = Condition(model, evidence)
+    condition = ConditionedModel(model, evidence)
     factory = herded_factory(condition, order=order, initial=initial, max_contexts=max_contexts)
     return run_chains("herded-gibbs", condition, factory, n_sweeps, **run)
 
 
 def herded_factory(
-    condition: Condition,
+    condition: ConditionedModel,
     *,
     order: str | ArrayLike = "sequential",
     initial: str = "spread",
@@ -219,7 +219,7 @@ class TableHerd:
         shape = self.table.shape[:2]
         self.table[:, :, 0] = read_array(arrays, "weights", shape, np.int64, low=-FAR, high=FAR)
 
-    def facts(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, float]:
         """Give the number of weights: one for each neighbourhood."""
         return {"n_weights": self.n_weights}
 
@@ -309,7 +309,7 @@ class ContextHerd:
         )
         self._grow(found)
 
-    def facts(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, float]:
         """Give the number of weights that came up."""
         return {"n_weights": int(self.contexts.met[0]) * (self.contexts.weights.shape[1] - 1)}
 

@@ -20,7 +20,7 @@ from herder.core.state import FAULTS, State
 from herder.models.graph import check_edges
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
-from herder.samplers.condition import Condition, check_start
+from herder.samplers.condition import ConditionedModel, check_start
 from herder.samplers.monitor import Functions, Monitor, batch_errors, split_r_hat
 from herder.samplers.notes import run_notes
 from herder.samplers.orders import Field
@@ -57,7 +57,7 @@ class Chain(Protocol):
         """Go on from what `to_state` gave, if that makes sense for this chain."""
         ...
 
-    def facts(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, float]:
         """Give what it has to say of itself."""
         ...
 
@@ -128,7 +128,7 @@ def check_options(function: str, run: RunOptions) -> tuple[int, RunOptions]:
 
 def run_chains(
     method: str,
-    condition: Condition,
+    condition: ConditionedModel,
     factory: ChainFactory,
     n_sweeps: int,
     *,
@@ -202,7 +202,7 @@ def run_chains(
     return _summarise(method, condition, chains, monitors, samples, origin, burn_in)
 
 
-def stream_chain(condition: Condition, chain: Chain) -> Iterator[NDArray[np.int8]]:
+def stream_chain(condition: ConditionedModel, chain: Chain) -> Iterator[NDArray[np.int8]]:
     """Yield the states of a chain after each sweep, for ever."""
     size = max(1, min(64, BLOCK // condition.field.n_sites))
     while True:
@@ -223,7 +223,7 @@ def _room(n_chains: int, n_kept: int, n_sites: int) -> NDArray[np.int8]:
 
 def _summarise(
     method: str,
-    condition: Condition,
+    condition: ConditionedModel,
     chains: Sequence[Chain],
     monitors: list[Monitor],
     samples: NDArray[np.int8],
@@ -237,7 +237,7 @@ def _summarise(
     r_hat = split_r_hat(monitors)
     binary = model.n_states == 2
     joint = np.sum([monitor.pairs for monitor in monitors], axis=0) / n
-    facts = [chain.facts() for chain in chains]
+    facts = [chain.diagnostics() for chain in chains]
     states = [chain.to_state() for chain in chains]
     places = tuple(
         ChainPosition(arrays, tuple(header["generators"]), monitor.arrays())
@@ -306,7 +306,7 @@ def _check_functions(functions: Callable[..., Any] | Functions | None) -> Functi
     return named
 
 
-def _digest(method: str, condition: Condition, options: tuple[Any, ...]) -> str:
+def _digest(method: str, condition: ConditionedModel, options: tuple[Any, ...]) -> str:
     """Name a model and options, so that a position cannot be taken for another's."""
     model = condition.model
     found = sha256(repr((method, model.states, model.n_sites, options)).encode())
