@@ -31,7 +31,7 @@ from herder.learn.rows import merge_rows
 from herder.models.pairwise import PairwiseModel
 
 if TYPE_CHECKING:
-    from herder.learn.check import FitCheck
+    from herder.learn.comparison import FitCheck
 
 __all__ = ["FittedMachine"]
 
@@ -147,7 +147,7 @@ class FittedMachine(BaseEstimator):
         n_samples: int = 10_000,
         random_state: int | np.random.Generator | None = 0,
     ) -> "FitCheck":
-        """Sample the machine and compare its rows with ``X``: see `herder.learn.check.FitCheck`.
+        """Sample the machine and compare its rows with ``X``: see `herder.FitCheck`.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ from herder.learn.fit import FEW_ROWS
 from herder.learn.likelihood import MAX_SITES
 
 if TYPE_CHECKING:
-    from herder.learn.check import Comparison, FitCheck
+    from herder.learn.comparison import Comparison, FitCheck
 
 __all__ = ["NEGLIGIBLE", "Verdict", "judge"]
 
