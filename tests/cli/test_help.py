@@ -13,9 +13,6 @@ from herder.cli._verb import INPUT, LIMITS, METHOD, OUTPUT
 
 PANELS = {INPUT, METHOD, OUTPUT, LIMITS}
 
-#: Verbs that do not go through the one runner yet: no panels, no examples.
-PLAIN = {"moments", "synth", "learn classifier", "predict"}
-
 ROOT: Any = typer.main.get_command(app)
 
 
@@ -46,7 +43,7 @@ def help_of(name: str) -> str:
 def test_the_verbs():
     first = {name.split()[0] for name in verbs()}
     assert first == {"thin", "moments", "synth", "learn", "predict", "sample", "demo"}
-    assert set(verbs()) - set(VERBS) <= PLAIN
+    assert set(verbs()) == set(VERBS)
 
 
 @pytest.mark.parametrize("name", verbs())
