@@ -134,7 +134,7 @@ def test_the_page_shows_what_an_auditor_asks(run):
         "exact",
         "Pair by pair",
         "Number of ones in a row",
-        "all rows of the table were counted",
+        "counted from 5 rows",
         "No row of a table entered the run",
         "<pre>herder synth rows.csv -n 200</pre>",
     ):
@@ -166,7 +166,7 @@ def test_counts_without_a_table():
     summary = found.summary(source="counts.csv")
     html = page_html(summary)
     assert "nothing was compared" in html
-    assert "Contradictions in the given counts" in html
+    assert "contradictions: 1, the worst first" in html
     assert "The counts of pairs alone do not fix this" in html
     assert "those where x0=1" in html
     text = str(summary)

@@ -68,13 +68,29 @@ class Run:
         Whether to print nothing but errors.
     max_memory : str or None
         The memory limit as typed, if the verb has one.
+    report : Path or None
+        Where a page is wanted.
+
+    Attributes
+    ----------
+    max_memory : int
+        The memory limit in bytes.
     """
 
-    def __init__(self, context: typer.Context, *, quiet: bool, max_memory: str | None) -> None:
+    max_memory: int
+
+    def __init__(
+        self,
+        context: typer.Context,
+        *,
+        quiet: bool,
+        max_memory: str | None = None,
+        report: Path | None = None,
+    ) -> None:
         self.context = context
         self.quiet = quiet
+        self.report = report
         self._max_memory = max_memory
-        self.bar: Progress = progress_bar(quiet=quiet)
         self.out = sys.stdout  # before a bar takes its place
         self.written: list[Path] = []
         self._files = ExitStack()
@@ -82,11 +98,6 @@ class Run:
         self.output_taken = False
         self._parts: dict[str, str] = {}
         self._tasks: dict[str, TaskID] = {}
-
-    @functools.cached_property
-    def max_memory(self) -> int:
-        """The memory limit in bytes."""
-        return parse_size(self._max_memory or "")
 
     @property
     def command(self) -> str:
@@ -176,6 +187,10 @@ class Run:
         self._files = ExitStack()
 
     def __enter__(self) -> "Run":
+        heed_signals()
+        if self._max_memory is not None:
+            self.max_memory = parse_size(self._max_memory)
+        self.bar: Progress = progress_bar(quiet=self.quiet)
         self.bar.start()
         return self
 
@@ -219,10 +234,11 @@ def verb(
         @functools.wraps(function)
         def command(context: typer.Context, **values: Any) -> None:
             page, quiet = values.pop("report", None), values.pop("quiet")
-            run = Run(context, quiet=quiet, max_memory=values.pop("max_memory", None))
+            max_memory = values.pop("max_memory", None)
+            run = Run(context, quiet=quiet, max_memory=max_memory, report=page)
             with _user_errors(run, options or {}):
                 _check_outputs(wanted, inputs, {**values, "report": page})
-                with run, _library_messages(run):
+                with _library_messages(run), run:
                     summary = function(run, **values)
                     if page is not None and summary is not None:
                         from herder.report import page_html

@@ -101,37 +101,39 @@ def synth(
     if restarts == "auto":
         run.warn("--restarts auto is deprecated: use --restarts visited")
         restarts = "visited"
+    n_bins = parse_bins(bins)
+    run.progress(0.0, f"opening {table.name}")  # a long text file is looked through
+    part = run.part(output)
     from herder import MomentHerder, Moments
     from herder.data import open_table, write_table
     from herder.models.published import is_plain_table
 
+    plain = is_plain_table(table)
+    given = Moments.load(table, contradictions="allow") if plain else open_table(table)
+    if isinstance(given, Moments) and order not in (2, given.order):  # 2 is for tables
+        rule = f"be left out for a file of counts, which has order {given.order}"
+        raise ParameterError("order", rule, order)
     model = MomentHerder(
         order,
         encoding=encoding,
         restarts=restarts,
         burn_in=burn_in,
         missing=missing,
-        bins=parse_bins(bins),
+        bins=n_bins,
         contradictions=contradictions,
     )
-    if is_plain_table(table):
-        counts = Moments.load(table, contradictions="allow")
-        if order not in (2, counts.order):  # 2 is what the command assumes for tables
-            rule = f"be left out for a file of counts, which has order {counts.order}"
-            raise ParameterError("order", rule, order)
-        model.fit_moments(counts)
+    if isinstance(given, Moments):
+        model.fit_moments(given)
     else:
-        source = open_table(table)
-        model.fit_source(source, max_memory=run.max_memory, progress=run.progress)
+        model.fit_source(given, max_memory=run.max_memory, progress=run.progress)
     names = model.moments_.names
     made = model.synthesise(
         n,
         where=[_condition(text, names) for text in where],
         count_above=count_above,
-        count_cells=run.given("report"),
+        count_cells=run.report is not None,
         progress=run.progress,
     )
-    part = run.part(output)
     write_table(part, names, [made.labels()])  # what the format cannot hold shows now
     write_table(part, names, made.chunks())
     return made.summary(source=str(table))

@@ -1,16 +1,15 @@
 """Columns of any table as distinct labels and positions, the common form that is coded."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder.data.forms import is_missing, named_columns
 
-__all__ = ["Column", "alphabet", "table_columns"]
+__all__ = ["Column", "is_missing", "named_columns", "table_columns"]
 
 #: Integers within a range this wide are counted; others are sorted, which is slower.
 COUNTED_RANGE = 65_536
@@ -30,22 +29,51 @@ class Column:
         Which label each row holds.
     dtype : str
         NumPy dtype name that the labels come back in.
+
+    Attributes
+    ----------
+    present : list
+        The labels that are not missing.
+    is_numeric : bool
+        Whether all of these are numbers, so that the column can be binned.
     """
 
     name: str
     labels: list[Hashable]
     index: NDArray[np.integer]
     dtype: str
+    present: list[Any] = field(init=False)
+    is_numeric: bool = field(init=False)
 
-    @property
-    def present(self) -> list[Any]:
-        """The labels that are not missing."""
-        return [label for label in self.labels if label is not None]
+    def __post_init__(self) -> None:
+        present = [label for label in self.labels if label is not None]
+        numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in present)
+        object.__setattr__(self, "present", present)
+        object.__setattr__(self, "is_numeric", bool(present) and numbers)
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether all labels are numbers, so that the column can be binned."""
-        return bool(self.present) and all(_is_number(label) for label in self.present)
+
+def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
+    """Names and columns of a mapping, a pandas or polars frame or an arrow table, else None."""
+    if isinstance(X, Mapping):
+        return tuple(str(name) for name in X), list(X.values())
+    names = getattr(X, "column_names", None)  # pyarrow
+    if names is None and hasattr(X, "__getitem__"):
+        names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    frame: Any = X
+    listed = list(names)
+    if len(set(listed)) < len(listed):
+        twice = min(str(name) for name in listed if listed.count(name) > 1)
+        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
+    return tuple(str(name) for name in listed), [frame[name] for name in listed]
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or what pandas has for them."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(value != value)
 
 
 def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
@@ -74,27 +102,6 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
     if lengths == {0}:
         raise ParameterError("X", "have at least 1 row", got="0 sample(s)")
     return columns
-
-
-def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
-    """Put labels in order; a column in which only 0 or only 1 occurs is a switch all the same.
-
-    Numbers come first, then the other kinds by name of their type, each in its own order.
-
-    Examples
-    --------
-    >>> alphabet({"b", 10, 9, "a"}), alphabet({1})
-    ((9, 10, 'a', 'b'), (0, 1))
-    """
-    if labels and all(isinstance(label, bool) for label in labels):
-        return (False, True)
-    if labels and all(isinstance(label, int | float) and label in (0, 1) for label in labels):
-        return (0.0, 1.0) if any(isinstance(label, float) for label in labels) else (0, 1)
-
-    def rank(label: Any) -> tuple[str, Any]:
-        return ("" if isinstance(label, int | float) else type(label).__name__, label)
-
-    return tuple(sorted(labels, key=rank))
 
 
 def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
@@ -180,10 +187,6 @@ def _object_column(name: str, array: NDArray[Any]) -> Column:
             labels.append(label)
     index = np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
     return Column(name, labels, index, "object")
-
-
-def _is_number(label: object) -> bool:
-    return isinstance(label, int | float) and not isinstance(label, bool)
 
 
 def _plain(value: Any) -> Hashable:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.data.broken import BrokenRows
-from herder.data.numerals import is_int, is_number, is_special
+from herder.data.numerals import INT, NUMBER, SPECIAL
 from herder.data.source import TEXT_BYTES, Block, BrokenRow, Chunk, TableSource
 
 __all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
@@ -36,7 +36,8 @@ def open_csv(path: Path, broken: BrokenRows) -> TableSource:
         if not n_rows:
             _require_commas(path, names, block[1])
         _, rows, odd = _parted(*block, len(names))
-        broken.add(path, "line", odd)
+        if odd:
+            broken.add(path, "line", odd)
         n_rows += len(rows)
         for j, column in enumerate(zip(*rows, strict=True)):
             fields = set(column)
@@ -71,7 +72,7 @@ def is_csv_number(field: str) -> bool:
 
 
 def _header(path: Path, names: list[str]) -> tuple[str, ...]:
-    if all(is_number(name) or is_special(name) for name in names):
+    if all(NUMBER.fullmatch(name) or SPECIAL.fullmatch(name) for name in names):
         found = f"a first row of numbers, {', '.join(names[:4])}"
         raise ValueError(f"{path} must begin with a row of column names, got {found}")
     if "" in names:
@@ -135,15 +136,15 @@ def _kind(kind: str, fields: set[str]) -> str:
     if kind == "text":
         return kind
     for field in fields:
-        if not is_number(field):
-            if not is_special(field):
+        if not NUMBER.fullmatch(field):
+            if not SPECIAL.fullmatch(field):
                 return "text"
             kind = "float"
-        elif len(field) > 18 and is_int(field):
+        elif len(field) > 18 and INT.fullmatch(field):
             # A number of more than 19 digits is an identifier: as float it would lose digits.
             if not -(2**63) <= int(field) < 2**63:
                 return "text"
-        elif kind == "int" and not is_int(field):
+        elif kind == "int" and not INT.fullmatch(field):
             kind = "float"
     return kind
 

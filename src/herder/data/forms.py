@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 
-__all__ = ["form_of", "is_missing", "locate", "named_columns", "read_numbers", "take_rows"]
+__all__ = ["form_of", "locate", "read_numbers", "take_rows"]
 
 _FORMS = {
     ("pandas", "DataFrame"): "pandas",
@@ -51,30 +51,6 @@ def form_of(table: Any) -> str:
     if hasattr(table, "posterior"):
         return "tree"
     return "mapping" if isinstance(table, Mapping) else "array"
-
-
-def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
-    """Names and columns of a mapping, a pandas or polars frame or an arrow table, else None."""
-    if isinstance(X, Mapping):
-        return tuple(str(name) for name in X), list(X.values())
-    names = getattr(X, "column_names", None)  # pyarrow
-    if names is None and hasattr(X, "__getitem__"):
-        names = getattr(X, "columns", None)
-    if names is None:
-        return None
-    frame: Any = X
-    listed = list(names)
-    if len(set(listed)) < len(listed):
-        twice = min(str(name) for name in listed if listed.count(name) > 1)
-        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
-    return tuple(str(name) for name in listed), [frame[name] for name in listed]
-
-
-def is_missing(value: object) -> bool:
-    """Return whether a value is None, NaN, or what pandas has for them."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return bool(value != value)
 
 
 def locate(

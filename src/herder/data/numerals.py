@@ -11,27 +11,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_floats", "is_digits", "is_int", "is_number", "is_special", "python_reads"]
+__all__ = [
+    "INT",
+    "NUMBER",
+    "SPECIAL",
+    "as_floats",
+    "is_digits",
+    "is_int",
+    "is_number",
+    "is_special",
+    "python_reads",
+]
 
-_INT = re.compile(r"0|-?[1-9][0-9]*")
-_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-_SPECIAL = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+INT = re.compile(r"0|-?[1-9][0-9]*")
+NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+SPECIAL = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _DIGITS = re.compile(r"[+-]?[0-9]+")
 
 
 def is_int(text: str) -> bool:
     """Whether a text is a whole number in plain form, which prints as it was written."""
-    return _INT.fullmatch(text) is not None
+    return INT.fullmatch(text) is not None
 
 
 def is_number(text: str) -> bool:
     """Whether a text is a finite number in plain form."""
-    return _NUMBER.fullmatch(text) is not None
+    return NUMBER.fullmatch(text) is not None
 
 
 def is_special(text: str) -> bool:
     """Whether a text is NaN or infinite."""
-    return _SPECIAL.fullmatch(text) is not None
+    return SPECIAL.fullmatch(text) is not None
 
 
 def is_digits(text: str) -> bool:

@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import row_weights
 from herder.core.summary import counted
-from herder.data.forms import form_of, is_missing, locate, read_numbers, take_rows
+from herder.data.columns import is_missing
+from herder.data.forms import form_of, locate, read_numbers, take_rows
 
 __all__ = [
     "Rows",

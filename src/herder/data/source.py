@@ -100,7 +100,7 @@ class TableSource:
 
     def chunks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """Yield the columns of consecutive rows alone."""
-        return (block.columns for block in self.blocks(max_bytes) if len(block))
+        return (block.columns for block in self.blocks(max_bytes) if len(block.places))
 
     def within(
         self, max_memory: int, what: str, progress: Callable[[float, str], None] = silent

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import finite_number, fit_rows
-from herder.data.forms import form_of, named_columns
+from herder.data.columns import named_columns
+from herder.data.forms import form_of
 from herder.data.numerals import python_reads
 
 __all__ = ["blocks", "check_alphabet", "column_names", "read_codes"]

@@ -1,13 +1,14 @@
 """The form a table came in, so that samples can be given back in the same form."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.data.forms import form_of, named_columns
+from herder.data.columns import named_columns
+from herder.data.forms import form_of
 from herder.data.variables import Variable, decode
 
 __all__ = ["TableForm", "read_form"]
@@ -29,6 +30,11 @@ class TableForm:
         Column dtypes of a frame.
     labels : sequence, optional
         Column labels of a pandas frame, which need not be text.
+
+    Attributes
+    ----------
+    named : bool
+        Whether the columns had names, all of them text.
     """
 
     kind: str
@@ -36,12 +42,11 @@ class TableForm:
     dtype: Any = None
     schema: Any = None
     labels: Any = None
+    named: bool = field(init=False)
 
-    @property
-    def named(self) -> bool:
-        """Whether the columns had names, all of them text."""
+    def __post_init__(self) -> None:
         texts = self.labels is None or all(isinstance(label, str) for label in self.labels)
-        return bool(self.names) and texts
+        object.__setattr__(self, "named", bool(self.names) and texts)
 
     def build(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Any:
         """Make a table of this form from codes."""

@@ -7,7 +7,7 @@ and dtypes back as they came.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
 from herder._validation import one_of
-from herder.data.columns import Column, alphabet, table_columns
+from herder.data.columns import Column, table_columns
 
 __all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]
 
@@ -42,22 +42,25 @@ class Variable:
         NumPy dtype name of the decoded column.
     edges : tuple of float, optional
         Inner bin edges of a measurement; its values are then the mean of each bin.
+
+    Attributes
+    ----------
+    n_values : int
+        Size of the alphabet.
+    is_binary : bool
+        Whether the labels are 0 and 1 (or False and True).
     """
 
     name: str
     values: tuple[Hashable, ...]
     dtype: str = "object"
     edges: tuple[float, ...] | None = None
+    n_values: int = field(init=False, repr=False, compare=False)
+    is_binary: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def n_values(self) -> int:
-        """Size of the alphabet."""
-        return len(self.values)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the labels are 0 and 1 (or False and True)."""
-        return len(self.values) == 2 and self.values[0] == 0 and self.values[1] == 1
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_values", len(self.values))
+        object.__setattr__(self, "is_binary", self.values == (0, 1))
 
     is_switch = renamed_attribute("is_switch", "is_binary")
 
@@ -173,6 +176,27 @@ def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[
                 labels = labels.astype(variable.dtype)
         columns[variable.name] = labels[codes[:, j]]
     return columns
+
+
+def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
+    """Put labels in order; a column in which only 0 or only 1 occurs is a switch all the same.
+
+    Numbers come first, then the other kinds by name of their type, each in its own order.
+
+    Examples
+    --------
+    >>> alphabet({"b", 10, 9, "a"}), alphabet({1})
+    ((9, 10, 'a', 'b'), (0, 1))
+    """
+    if labels and all(isinstance(label, bool) for label in labels):
+        return (False, True)
+    if labels and all(isinstance(label, int | float) and label in (0, 1) for label in labels):
+        return (0.0, 1.0) if any(isinstance(label, float) for label in labels) else (0, 1)
+
+    def rank(label: Any) -> tuple[str, Any]:
+        return ("" if isinstance(label, int | float) else type(label).__name__, label)
+
+    return tuple(sorted(labels, key=rank))
 
 
 def unite(a: Variable, b: Variable, seen: set[Hashable]) -> Variable:

@@ -37,7 +37,7 @@ def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
     order = features.layout.members.shape[1]
     if not complete or order > 3 or (features.layout.n_values != 2).any():
         return False
-    if features.n_features != features.layout.n_cliques:  # some are matched cell by cell
+    if features.n_features != len(features.layout.members):  # some are matched cell by cell
         return False
     width = features.n_variables
     if order < 3:
@@ -97,7 +97,7 @@ class BinaryHerd:
         number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
         number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
         shift = clock if not self.signed else 0
-        rows, sizes = pool.as_lists(self._back)
+        rows, sizes = _pool_lists(pool, self._back)
         fixed = not pool.visited and not self.signed and len(pool.rows) > 0
         member = np.zeros((width, len(sizes)) if fixed else (0, 0), dtype=np.int8)
         shared = np.array(
@@ -273,6 +273,20 @@ def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[np.inte
         if np.dtype(kind).itemsize >= np.dtype(least).itemsize and largest <= np.iinfo(kind).max:
             return table.astype(kind, copy=False)
     raise OverflowError("weights must stay below 2^63 units: herd fewer steps")
+
+
+def _pool_lists(
+    pool: Pool, rename: NDArray[np.intp]
+) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Variables that are on in each row of a pool, renamed and ascending."""
+    capacity = max(pool.size if pool.visited else len(pool.rows), 1)
+    lists = np.zeros((capacity, len(rename)), dtype=np.int32)
+    sizes = np.zeros(capacity, dtype=np.intp)
+    for r, row in enumerate(pool.rows):
+        on = np.sort(rename[np.flatnonzero(row)])
+        lists[r, : len(on)] = on
+        sizes[r] = len(on)
+    return lists, sizes
 
 
 def _index_of_cliques(width: int, order: int) -> list[NDArray[np.intp]]:

@@ -238,8 +238,7 @@ def moment_diagnostics(
     live: MomentHerd, index: RowIndex | None = None, copied: float | None = None
 ) -> MomentDiagnostics:
     """Sum up the counted steps of a live herd, with the share of states that are copies."""
-    trace = live.trace
-    errors = live.errors()
+    trace, counts, errors = live.trace, live.step_counts, live.errors()
     features = live.features
     at = int(np.argmax(np.abs(errors)))
     cell = int(np.argmax(features.feature == at))
@@ -247,7 +246,6 @@ def moment_diagnostics(
     late = trace.t >= max(np.sqrt(trace.t[-1]), 1) if len(trace.t) else trace.t > 0
     usable = late & (trace.error > 0)
     rate = fit_rate(trace.t[usable], trace.error[usable]).slope if usable.sum() > 1 else np.nan
-    tally = live.step_counts
     return MomentDiagnostics(
         n_steps=live.n_counted,
         exact=features.units.exact,
@@ -257,8 +255,8 @@ def moment_diagnostics(
         worst=tuple(live.moments.names[i] for i in live.moments.cliques[clique]),
         rate=float(rate),
         trace=trace,
-        restarts=tally.restarts,
-        violations=tally.violations,
+        restarts=counts.restarts,
+        violations=counts.violations,
         growth=_explain(live, trace),
         distance=float(np.linalg.norm(errors)),
         contradictions=tuple(str(found) for found in live.moments.contradictions()),

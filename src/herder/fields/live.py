@@ -132,10 +132,14 @@ class MomentHerd:
     ) -> None:
         self.moments = moments
         self.features = CliqueFeatures.of(moments, encoding)
+        start = self.features.start_weights()
+        if start_weights is not None:
+            start = _as_start(start_weights, self.features)
         known = None if rows is None else check_codes(rows, moments)
         self.restarts = _restarts(restarts, known)
         self.rates = _as_rates(rates, self.features.n_features)
-        start = self._start(start_weights)
+        if self.rates is not None:
+            start = start * self.rates
         nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
         first = np.zeros(moments.n_variables, dtype=np.int16)
         self._origin = self._digest()
@@ -221,11 +225,6 @@ class MomentHerd:
         self.reset_count()
 
     @property
-    def moment_error(self) -> float:
-        """Largest moment error over the counted steps."""
-        return float(np.abs(self.errors()).max(initial=0.0))
-
-    @property
     def weights(self) -> NDArray[np.int64]:
         """Current weights, in units of 1/N (times the rates in their smallest whole ratio)."""
         return self._engine.weights
@@ -245,7 +244,12 @@ class MomentHerd:
     @property
     def step_counts(self) -> StepCounts:
         """Flips, restarts and violations since the count began."""
-        return self._engine.step_counts - self._counts_before
+        now, then = self._engine.step_counts, self._counts_before
+        return StepCounts(
+            now.flips - then.flips,
+            now.restarts - then.restarts,
+            now.violations - then.violations,
+        )
 
     @property
     def trace(self) -> Trace:
@@ -269,23 +273,6 @@ class MomentHerd:
         norm /= self.features.units.total
         largest = float(np.abs(errors).max(initial=0.0))
         return self.n_counted, largest, float(np.sqrt(np.mean(errors**2))), norm
-
-    def _start(self, start_weights: ArrayLike | None) -> NDArray[np.int64]:
-        if start_weights is None:
-            start = self.features.start_weights()
-        else:
-            start = np.asarray(start_weights)
-            if start.shape != (self.features.n_features,) or start.dtype.kind not in "iu":
-                raise ParameterError(
-                    "start_weights",
-                    f"be {self.features.n_features} integers in units of 1/"
-                    f"{self.features.units.total}",
-                    got=f"shape {start.shape} of {start.dtype}",
-                )
-            if len(start) and max(int(start.max()), -int(start.min())) > MAX_START:
-                raise ParameterError("start_weights", "lie within 2^40", np.abs(start).max())
-            start = start.astype(np.int64)
-        return start if self.rates is None else start * self.rates
 
     def _digest(self) -> str:
         """Tell which moments, encoding and rates a position belongs to."""
@@ -335,6 +322,19 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
     if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(width)):
         raise ParameterError("scan", f"be a permutation of 0 ... {width - 1}", scan)
     return order.astype(np.intp)
+
+
+def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
+    start = np.asarray(start_weights)
+    if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
+        raise ParameterError(
+            "start_weights",
+            f"be {features.n_features} integers in units of 1/{features.units.total}",
+            got=f"shape {start.shape} of {start.dtype}",
+        )
+    if len(start) and max(int(start.max()), -int(start.min())) > MAX_START:
+        raise ParameterError("start_weights", "lie within 2^40", np.abs(start).max())
+    return start.astype(np.int64)
 
 
 def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:

@@ -170,6 +170,7 @@ class MomentHerder(BaseEstimator):
         progress : callable
             Called with the share that is done, and a note.
         """
+        self._check_parameters()  # before a long file is read
         moments = Moments.from_chunks(
             source.within(max_memory, "counting", progress),
             self.order,
@@ -178,8 +179,7 @@ class MomentHerder(BaseEstimator):
             bins=self.bins,
             max_memory=max_memory,
         )
-        self._adopt(moments, TableForm("mapping", moments.names))
-        self._index, self._rows = index_source(
+        index, rows = index_source(
             source,
             moments,
             missing=self.missing,
@@ -187,6 +187,8 @@ class MomentHerder(BaseEstimator):
             max_memory=max_memory,
             progress=progress,
         )
+        self._adopt(moments, TableForm("mapping", moments.names))
+        self._index, self._rows = index, rows
         return self
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -367,10 +369,7 @@ class MomentHerder(BaseEstimator):
         return herder
 
     def _adopt(self, moments: Moments, form: TableForm) -> None:
-        one_of(self.encoding, "encoding", ENCODINGS)
-        one_of(self.restarts, "restarts", RESTARTS)
-        one_of(self.contradictions, "contradictions", ("error", "nearest"))
-        non_negative_int(self.burn_in, "burn_in")
+        self._check_parameters()
         if hasattr(self, "diagnostics_"):
             del self.diagnostics_
         self.moments_, self._form = moments, form
@@ -380,6 +379,13 @@ class MomentHerder(BaseEstimator):
             self.feature_names_in_ = np.array(moments.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _check_parameters(self) -> None:
+        one_of(self.encoding, "encoding", ENCODINGS)
+        one_of(self.restarts, "restarts", RESTARTS)
+        one_of(self.contradictions, "contradictions", ("error", "nearest"))
+        non_negative_int(self.burn_in, "burn_in")
+        positive_int(self.order, "order")
 
     def _check_fitted(self) -> None:
         check_fitted(self, "moments_")

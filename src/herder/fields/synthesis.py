@@ -34,8 +34,6 @@ from herder.fields.row_filter import RowCondition
 from herder.fields.row_index import RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
-from herder.models.consistency import contradiction_table
-from herder.models.layout import describe_cliques
 from herder.models.moments import Moments
 
 __all__ = ["Synthesis", "worst_cells"]
@@ -80,6 +78,8 @@ class Synthesis(Summarised):
     ----------
     moments : Moments
         The counts that are matched.
+    copied : float or None
+        Share of the rows made so far that equal a row of the table.
     ones : ndarray or None
         Rows made so far with k ones, of 0/1 columns.
     """
@@ -113,13 +113,14 @@ class Synthesis(Summarised):
         self.ones = None if other else np.zeros(width + 1, dtype=np.int64)
         self._cells = np.zeros(len(self.moments.counts)) if count_cells else None
         self._progress = progress
+        self.copied: float | None = None
         self._found = self._copied = self._compared = 0
 
     def codes(self) -> Iterator[NDArray[np.integer]]:
         """Make the rows, as codes, in chunks of one size but for the last."""
         size = max(CHUNK_CELLS // self.moments.n_variables, 1)
-        rows = self.live.advance(0)
         left = self.n_rows
+        rows = self._herd(left, size)
         while left:
             wanted = min(size, left)
             while len(rows) < wanted:
@@ -142,8 +143,7 @@ class Synthesis(Summarised):
     @property
     def diagnostics(self) -> MomentDiagnostics:
         """What the rows made so far reached."""
-        copied = self._copied / self._compared if self._compared else None
-        return moment_diagnostics(self.live, self.index, copied)
+        return moment_diagnostics(self.live, self.index, self.copied)
 
     def reached(self) -> Moments | None:
         """Return the counts of all herded rows, if they were counted."""
@@ -177,15 +177,16 @@ class Synthesis(Summarised):
 
     def _report(self, live: MomentHerd) -> None:
         found = live.n_counted if self.condition is None else self._found
-        note = f"herding, moment error {live.moment_error:.1e}"
+        error = float(np.abs(live.errors()).max(initial=0.0))
         if self._progress is not None:
-            self._progress(found / self.n_rows, note)
+            self._progress(found / self.n_rows, f"herding, moment error {error:.1e}")
 
     def _look_at(self, codes: NDArray[np.integer]) -> None:
         if self.index is not None:
             copied, compared = self.index.count(codes)
             self._copied += copied
             self._compared += compared
+            self.copied = self._copied / self._compared if self._compared else None
         if self.ones is not None:
             ones = codes.sum(axis=1, dtype=np.intp)
             self.ones += np.bincount(ones, minlength=len(self.ones))
@@ -198,28 +199,28 @@ class Synthesis(Summarised):
         source : str
             Name of the table or of the file of counts.
         """
-        found = self.diagnostics
+        matched, names = self.moments.summary(), Text(listed(self.moments.names))
+        found = moment_diagnostics(self.live, self.index, self.copied)
+        facts, warnings, details = found.facts(), found.warnings(), found.sections()
         used = [Fact("used", *self._used(source))]
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
-        blocks: list[Block] = [Facts([*used, *found.facts()]), *found.warnings()]
+        blocks: list[Block] = [Facts([*used, *facts]), *warnings]
         if self.index is not None and self.index.one_in > 1:
             part = f"one in {self.index.one_in} distinct rows"
             blocks.append(Text(f"to keep to the memory limit, only {part} was compared"))
         if self.count_above is not None:
             blocks.append(Facts(self._tail(self.count_above, found.moment_error)))
-        sections = [Section("What was matched", [Facts(self._matched())])]
-        if found.contradictions:
-            table = contradiction_table(self.moments.contradictions())
-            sections.append(Section("Contradictions in the given counts", [table]))
+        text = f"{matched.title}. Each says how often every combination of values occurs."
+        sections = [Section("What was matched", [Text(text), names, *matched.blocks])]
         reached = self.reached()
         if reached is not None:
             sections.append(Section("Pair by pair", self._agreement(reached)))
         if self.ones is not None:
             sections.append(Section("Number of ones in a row", self._counts()))
         title = f"{counted(self.n_rows, 'row')} of {counted(self.moments.n_variables, 'column')}"
-        return Summary(title, blocks, [*sections, *found.sections()])
+        return Summary(title, blocks, [*sections, *details])
 
     def _used(self, source: str) -> tuple[str, str, str]:
         if self.live.restarts == "rows":
@@ -227,17 +228,6 @@ class Synthesis(Summarised):
         if self.index is None:
             return "counts", "", f"in {source}"
         return "only counts", "", f"of {source}, none of its rows"
-
-    def _matched(self) -> list[Fact]:
-        moments = self.moments
-        every = "each says how often every combination of values occurs"
-        behind = "all rows of the table were counted" if moments.from_rows else "as given"
-        total = moments.common_total
-        return [
-            Fact("columns", moments.n_variables, "", listed(moments.names)),
-            Fact("tables of counts", describe_cliques(moments.cliques), "", every),
-            Fact("rows behind them", "not the same" if total is None else total, "", behind),
-        ]
 
     def _agreement(self, reached: Moments) -> list[Block]:
         text = (
@@ -317,10 +307,11 @@ def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
     for c in groups[np.argsort(-worst, kind="stable")][:n].tolist():
         start, stop = layout.offsets[c : c + 2]
         cell = int(start + np.argmax(gap[start:stop]))
-        codes = np.unravel_index(cell - start, layout.shape(c))
+        clique = target.cliques[c]
+        codes = np.unravel_index(cell - start, [target.n_values[i] for i in clique])
         what = ", ".join(
             f"{target.names[i]} = {_label(target.variables[i].values[code])}"
-            for i, code in zip(target.cliques[c], codes, strict=True)
+            for i, code in zip(clique, codes, strict=True)
         )
         rows.append((what, wanted[cell], got[cell], got[cell] - wanted[cell]))
     return Table(

@@ -34,14 +34,6 @@ class StepCounts:
     restarts: int = 0
     violations: int = 0
 
-    def __sub__(self, other: "StepCounts") -> "StepCounts":
-        """Count what came after ``other``."""
-        return StepCounts(
-            self.flips - other.flips,
-            self.restarts - other.restarts,
-            self.violations - other.violations,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -50,17 +42,6 @@ class Pool:
     rows: NDArray[np.integer]
     visited: bool = False
     size: int = 0
-
-    def as_lists(self, rename: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """Variables that are on in each row of a binary pool, renamed and ascending."""
-        capacity = max(self.size if self.visited else len(self.rows), 1)
-        lists = np.zeros((capacity, len(rename)), dtype=np.int32)
-        sizes = np.zeros(capacity, dtype=np.intp)
-        for r, row in enumerate(self.rows):
-            on = np.sort(rename[np.flatnonzero(row)])
-            lists[r, : len(on)] = on
-            sizes[r] = len(on)
-        return lists, sizes
 
     def as_ring(self) -> NDArray[np.int16]:
         """Rows padded to the capacity of the pool."""

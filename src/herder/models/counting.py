@@ -6,13 +6,11 @@ exclusion, one column at a time,
 .. math:: n(x_i = 0, rest) = n(rest) - n(x_i = 1, rest).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder.data.variables import Codes, Variable
+from herder.data.variables import Codes
 from herder.models.layout import CliqueLayout
 
 __all__ = [
@@ -20,7 +18,6 @@ __all__ = [
     "count_binary",
     "count_cells",
     "exclude",
-    "require_room",
     "row_weight",
 ]
 
@@ -44,24 +41,6 @@ def row_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float
     if weight.sum() == 0:
         raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
     return weight
-
-
-def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:
-    """Refuse tables of counts that exceed a memory limit, and name the widest column."""
-    n_values = np.array([variable.n_values for variable in variables], dtype=float)
-    # power sums give the elementary symmetric ones: the cells of all singles, pairs, triples
-    p1, p2, p3 = n_values.sum(), (n_values**2).sum(), (n_values**3).sum()
-    cells = [p1, (p1**2 - p2) / 2, (p1**3 - 3 * p1 * p2 + 2 * p3) / 6]
-    # the tables, their sum with a new chunk, the weights and a copy of them
-    needed = 4 * 8 * sum(cells[: min(order, len(variables))])
-    if needed > max_memory:
-        widest = variables[int(n_values.argmax())]
-        raise ParameterError(
-            "max_memory",
-            f"be at least {np.ceil(needed / 2**20):,.0f}M for these counts",
-            got=f"{max_memory / 2**20:,.0f}M; the widest column is {widest.name!r} with "
-            f"{widest.n_values} values: leave it out, or cut numbers into bins",
-        )
 
 
 def count_cells(
@@ -94,7 +73,8 @@ def count_binary(
     triples = np.zeros((width, width, width) if order == 3 else (0, 0, 0))
     for start in range(0, n_rows, BLOCK):
         block = slice(start, min(start + BLOCK, n_rows))
-        rows = codes.dense(block).astype(kind)
+        some = codes.rows[block].astype(kind)
+        rows = some if isinstance(some, np.ndarray) else some.toarray()
         scaled = rows if weight is None else rows * weight[block, None]
         total += float(len(rows) if weight is None else weight[block].sum())
         ones += scaled.sum(axis=0, dtype=np.float64)

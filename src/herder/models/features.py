@@ -21,7 +21,7 @@ it changes the geometry in which the moment error is small. Targets are integers
 units of 1/N (see `herder.core.units`), so that weights are integers as well.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -65,6 +65,11 @@ class CliqueFeatures:
         The total, and whether the moments are exact in it.
     encoding : str
         The encoding of the binary cliques.
+
+    Attributes
+    ----------
+    n_features, n_variables : int
+        Numbers of features and of variables.
     """
 
     layout: CliqueLayout
@@ -74,6 +79,12 @@ class CliqueFeatures:
     product: NDArray[np.bool_]
     units: Units
     encoding: str
+    n_features: int = field(init=False)
+    n_variables: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_features", len(self.target))
+        object.__setattr__(self, "n_variables", len(self.layout.n_values))
 
     @classmethod
     def of(cls, moments: Moments, encoding: str = "auto") -> "CliqueFeatures":
@@ -94,7 +105,7 @@ class CliqueFeatures:
         # a product tells of its table only together with the products of all its parts
         binary &= _has_parts(moments) & (encoding != "indicator")
         n_cells = np.diff(layout.offsets)
-        clique = np.repeat(np.arange(layout.n_cliques), n_cells)
+        clique = np.repeat(np.arange(len(moments.cliques)), n_cells)
         local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
         n_features = np.where(binary, 1, n_cells)
         first = np.concatenate([[0], np.cumsum(n_features)])
@@ -109,16 +120,6 @@ class CliqueFeatures:
             product = np.repeat(binary, n_features)
         target, units = _in_units(moments, feature, coefficient, int(first[-1]))
         return cls(layout, feature, coefficient, target, product, units, encoding)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.target)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of variables."""
-        return len(self.layout.n_values)
 
     def start_weights(self) -> NDArray[np.int64]:
         """Default start: the target, but zero for 0/1 products (else all ones come first)."""

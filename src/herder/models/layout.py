@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder.core.summary import counted
+from herder.data.variables import Variable
 
-__all__ = ["CliqueLayout", "all_cliques", "as_cliques", "describe_cliques", "n_cliques"]
+__all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques", "require_room"]
 
 #: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
 MAX_CELLS = 2**28
@@ -137,17 +137,19 @@ def _member(member: int | str, position: dict[str, int], width: int) -> int:
     return place
 
 
-def describe_cliques(cliques: Sequence[Sequence[int]]) -> str:
-    """Return how many cliques of each size there are.
-
-    Examples
-    --------
-    >>> describe_cliques([(0,), (1,), (0, 1)])
-    '2 single columns, 1 pair'
-    """
-    names = {1: "single column", 2: "pair", 3: "triple"}
-    sizes = [len(clique) for clique in cliques]
-    return ", ".join(
-        counted(sizes.count(size), names.get(size, "group")) + (f" of {size}" if size > 3 else "")
-        for size in sorted(set(sizes))
-    )
+def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:
+    """Refuse tables of counts that exceed a memory limit, and name the widest column."""
+    n_values = np.array([variable.n_values for variable in variables], dtype=float)
+    # power sums give the elementary symmetric ones: the cells of all singles, pairs, triples
+    p1, p2, p3 = n_values.sum(), (n_values**2).sum(), (n_values**3).sum()
+    cells = [p1, (p1**2 - p2) / 2, (p1**3 - 3 * p1 * p2 + 2 * p3) / 6]
+    # the tables, their sum with a new chunk, the weights and a copy of them
+    needed = 4 * 8 * sum(cells[: min(order, len(variables))])
+    if needed > max_memory:
+        widest = variables[int(n_values.argmax())]
+        raise ParameterError(
+            "max_memory",
+            f"be at least {np.ceil(needed / 2**20):,.0f}M for these counts",
+            got=f"{max_memory / 2**20:,.0f}M; the widest column is {widest.name!r} with "
+            f"{widest.n_values} values: leave it out, or cut numbers into bins",
+        )

@@ -12,8 +12,8 @@ well as rows do. Counts are float64 that hold integers exactly below :math:`2^{5
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -24,8 +24,8 @@ from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.core.summary import Block, Summarised, Summary, Text, counted
 from herder.data.variables import Codes, Variable, encode
-from herder.models.counting import count_binary, count_cells, require_room, row_weight
-from herder.models.layout import CliqueLayout, all_cliques, as_cliques, describe_cliques, n_cliques
+from herder.models.counting import count_binary, count_cells, row_weight
+from herder.models.layout import CliqueLayout, all_cliques, as_cliques, n_cliques, require_room
 from herder.models.merging import add, growing
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ class Moments(Summarised):
         are about that table, so files and the moments that `given` and `merge` make do not
         have them.
 
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+    n_variables : int
+        Number of columns.
+    n_values : tuple of int
+        Size of each column's alphabet.
+    order : int
+        Size of the largest clique.
+    is_complete : bool
+        Whether the cliques are all sets of up to ``order`` columns.
+
     Examples
     --------
     >>> moments = Moments.from_data([[0, 1], [1, 1], [0, 0], [1, 1]])
@@ -69,6 +82,21 @@ class Moments(Summarised):
     totals: NDArray[np.float64]
     from_rows: bool = False
     conflicts: "tuple[Contradiction, ...]" = ()
+    names: tuple[str, ...] = field(init=False)
+    n_variables: int = field(init=False)
+    n_values: tuple[int, ...] = field(init=False)
+    order: int = field(init=False)
+    is_complete: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        width, order = len(self.variables), len(self.cliques[-1])
+        self.__dict__.update(
+            names=tuple(variable.name for variable in self.variables),
+            n_variables=width,
+            n_values=tuple(variable.n_values for variable in self.variables),
+            order=order,
+            is_complete=len(self.cliques) == n_cliques(width, order),
+        )
 
     @classmethod
     def from_data(
@@ -98,12 +126,8 @@ class Moments(Summarised):
         bins : int or mapping of column to int, optional
             Cut numeric columns with more distinct values into that many quantile bins.
         """
-        return cls.from_codes(
-            encode(X, missing=missing, bins=bins),
-            order,
-            cliques=cliques,
-            sample_weight=sample_weight,
-        )
+        codes = encode(X, missing=missing, bins=bins)
+        return cls.from_codes(codes, order, cliques=cliques, sample_weight=sample_weight)
 
     @classmethod
     def from_codes(
@@ -113,14 +137,18 @@ class Moments(Summarised):
         *,
         cliques: Iterable[Iterable[int | str]] | None = None,
         sample_weight: ArrayLike | None = None,
+        max_memory: int | None = None,
     ) -> Self:
         """Count a table that is coded already (see `herder.data.variables.encode`)."""
         order = positive_int(order, "order")
+        if max_memory is not None:
+            require_room(codes.variables, order, max_memory)
         names = [variable.name for variable in codes.variables]
         width = len(names)
         complete = cliques is None
         chosen = all_cliques(width, min(order, width)) if complete else as_cliques(cliques, names)
-        weight = row_weight(sample_weight, codes.rows.shape[0])
+        n_rows = codes.rows.shape[0]
+        weight = None if sample_weight is None else row_weight(sample_weight, n_rows)
         n_values = [variable.n_values for variable in codes.variables]
         layout = CliqueLayout.of(n_values, chosen)
         largest = len(chosen[-1])
@@ -130,6 +158,8 @@ class Moments(Summarised):
             counts, total = count_cells(codes, layout, weight)
         moments = cls(codes.variables, chosen, counts, np.full(len(chosen), total), True)
         moments.__dict__["layout"] = layout
+        if weight is None:
+            moments.__dict__["common_total"] = n_rows
         return moments
 
     @classmethod
@@ -166,9 +196,7 @@ class Moments(Summarised):
         for chunk in chunks:
             if whole is None:
                 codes = encode(chunk, missing=missing, bins=bins)
-                if max_memory is not None:
-                    require_room(codes.variables, order, max_memory)
-                whole = cls.from_codes(codes, order, cliques=chosen)
+                whole = cls.from_codes(codes, order, cliques=chosen, max_memory=max_memory)
                 continue
             known = [growing(variable, missing) for variable in whole.variables]
             codes = encode(chunk, variables=known, missing=missing)
@@ -206,11 +234,8 @@ class Moments(Summarised):
         """
         from herder.models import published  # it builds Moments, so it imports this file
 
-        one_of(contradictions, "contradictions", ("error", "allow"))
         moments = published.read_counts(counts, total=total, names=names)
-        if contradictions == "error":
-            moments.require_consistent()
-        return moments
+        return moments._accepted(contradictions)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, contradictions: str = "error") -> "Moments":
@@ -225,11 +250,7 @@ class Moments(Summarised):
         """
         from herder.models import published
 
-        one_of(contradictions, "contradictions", ("error", "allow"))
-        moments = published.load(path)
-        if contradictions == "error":
-            moments.require_consistent()
-        return moments
+        return published.load(path)._accepted(contradictions)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a table that a person can read and type: csv, npz or parquet by suffix."""
@@ -276,10 +297,7 @@ class Moments(Summarised):
         >>> a.merge(b).table((0,))
         array([2., 1.])
         """
-        whole = self
-        for part in parts:
-            whole = add(whole, part)
-        return whole
+        return reduce(add, parts, self)
 
     def __repr__(self) -> str:
         """Say what is counted, not every count."""
@@ -292,40 +310,25 @@ class Moments(Summarised):
 
     def summary(self) -> Summary:
         """Return what is counted, and whether the counts contradict each other."""
-        total = self.common_total
+        found, total = self.contradictions(), self.common_total
+        sizes = [len(clique) for clique in self.cliques]
+        words = {1: "single column", 2: "pair", 3: "triple"}
+        kinds = ", ".join(
+            counted(sizes.count(size), words.get(size, f"{size}-column group"))
+            for size in sorted(set(sizes))
+        )
         rows = "rows" if total is None else counted(total, "row")
         behind = f"counted from {rows}" if self.from_rows else "as given"
         reason = " (they come from rows)" if self.from_rows else ""
         blocks: list[Block] = [Text(f"contradictions: none{reason}")]
-        if found := self.contradictions():
+        if found:
             from herder.models.consistency import contradiction_table
 
             note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
             blocks = [note, contradiction_table(found)]
         tables = f"{counted(len(self.cliques), 'table')} of counts"
-        kinds = f"({describe_cliques(self.cliques)})"
         columns = counted(self.n_variables, "column")
-        return Summary(f"{tables} {kinds} of {columns}, {behind}", blocks)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(variable.name for variable in self.variables)
-
-    @property
-    def n_variables(self) -> int:
-        """Number of columns."""
-        return len(self.variables)
-
-    @property
-    def n_values(self) -> tuple[int, ...]:
-        """Size of each column's alphabet."""
-        return tuple(variable.n_values for variable in self.variables)
-
-    @property
-    def order(self) -> int:
-        """Size of the largest clique."""
-        return len(self.cliques[-1])
+        return Summary(f"{tables} ({kinds}) of {columns}, {behind}", blocks)
 
     @property
     def is_binary(self) -> bool:
@@ -336,11 +339,6 @@ class Moments(Summarised):
     def layout(self) -> CliqueLayout:
         """Where each table lies in ``counts``."""
         return CliqueLayout.of(self.n_values, self.cliques)
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether the cliques are all sets of up to `order` columns."""
-        return len(self.cliques) == n_cliques(self.n_variables, self.order)
 
     @cached_property
     def common_total(self) -> int | None:
@@ -380,6 +378,11 @@ class Moments(Summarised):
         from herder.models.consistency import find_contradictions
 
         return find_contradictions(self)
+
+    def _accepted(self, contradictions: str) -> Self:
+        if one_of(contradictions, "contradictions", ("error", "allow")) == "error":
+            self.require_consistent()
+        return self
 
     def require_consistent(self) -> None:
         """Raise a ValueError that names the worst contradiction, if there is one."""

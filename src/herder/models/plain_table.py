@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.data.columns import alphabet
-from herder.data.variables import Variable
+from herder.data.variables import Variable, alphabet
 from herder.models.consistency import MAX_LISTED, Contradiction
 from herder.models.counting import exclude
 from herder.models.moments import Moments

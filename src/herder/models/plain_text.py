@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from herder.data.forms import is_missing
+from herder.data.columns import is_missing
 from herder.data.numerals import is_int, is_number, python_reads
 
 __all__ = ["MISSING", "is_blank", "label_text", "name_text", "read_label", "read_name"]

@@ -47,9 +47,8 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder.data import open_table, write_table
-from herder.data.columns import alphabet
-from herder.data.forms import named_columns
-from herder.data.variables import Variable
+from herder.data.columns import named_columns
+from herder.data.variables import Variable, alphabet
 from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques
 from herder.models.moments import Moments
