@@ -41,7 +41,7 @@ def test_count_estimates_lie_in_their_bounds(order):
     truth = count_distribution(rows)
     assert (truth >= result.bounds.lower - 1e-9).all()
     assert (truth <= result.bounds.upper + 1e-9).all()
-    assert "bounds" in str(result)
+    assert "bound" in str(result)
 
 
 def test_tails_are_sums_of_counts():

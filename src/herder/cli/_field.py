@@ -231,7 +231,7 @@ def _numbers(path: Path, name: str, table: dict[str, NDArray[Any]]) -> NDArray[n
 
 
 def _in_order(labels: Sequence[str]) -> list[str]:
-    """Give labels once each: whole numbers by size, others as they come."""
+    """Return labels once each: whole numbers by size, others as they come."""
     distinct = list(dict.fromkeys(labels))
     if all(re.fullmatch("-?[0-9]+", label) for label in distinct):
         return sorted(distinct, key=int)

@@ -50,7 +50,7 @@ class Checkpoint:
     meta: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def to_state(self) -> State:
-        """Give arrays, and a header that JSON can hold."""
+        """Return arrays, and a header that JSON can hold."""
         kept: NDArray[Any] = np.asarray(self.state)
         known = isinstance(self.state, int | np.integer | np.ndarray)
         if not known or kept.dtype.kind not in "biuf":

@@ -7,7 +7,7 @@ The residuals of T steps sum to :math:`(w_T - w_0) / \eta`, so the moment error 
 
 and the weights tell all: bounded weights mean an error of order 1/T, linear growth an error
 that stays ([welling2009]_, proposition 1 and section 3). Linear growth has two causes, which
-the norm alone cannot tell apart:
+the norm alone cannot distinguish:
 
 - *inconsistent moments*: a direction u with :math:`\langle u, \bar\phi \rangle > \max_x \langle u,
   \phi(x) \rangle` separates the target from every distribution. Only an exact maximum

@@ -16,7 +16,7 @@ PathLike = str | os.PathLike[str]
 
 @contextmanager
 def whole_file(path: PathLike) -> Generator[Path]:
-    """Give a temporary path beside ``path``; on success it takes the place of ``path``.
+    """Return a temporary path beside ``path``; on success it takes the place of ``path``.
 
     On any exception, Ctrl-C included, the temporary file goes and ``path`` is as it was.
     """

@@ -48,7 +48,7 @@ def read_array(
     low: float | None = None,
     high: float | None = None,
 ) -> NDArray[Any]:
-    """Give a copy of an array, which must be of that shape and kind, finite and within bounds.
+    """Return a copy of an array, which must be of that shape and kind, finite and within bounds.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def read_array(
 def read_number(
     header: Mapping[str, Any], name: str, kind: type = int, *, low: float | None = 0
 ) -> Any:
-    """Give a number of that type: finite and not below ``low``, or with None any at all."""
+    """Return a number of that type: finite and not below ``low``, or with None any at all."""
     value = header[name]
     if type(value) is not kind or (
         low is not None and not (math.isfinite(value) and low <= value <= LARGEST_COUNT)
@@ -90,7 +90,7 @@ def read_number(
 
 
 def read_texts(texts: Any, name: str) -> list[str]:
-    """Give a list of texts."""
+    """Return a list of texts."""
     found = cast("list[Any]", texts)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in found):
         raise ValueError(f"{name} that are not texts")
@@ -98,7 +98,7 @@ def read_texts(texts: Any, name: str) -> list[str]:
 
 
 def plain_estimator(model: Any, **replaced: Any) -> Header:
-    """Give the parameters of an estimator and the names of its features, for JSON.
+    """Return the parameters of an estimator and the names of its features, for JSON.
 
     Parameters that JSON cannot hold, and that the caller keeps otherwise, may be replaced.
     """
@@ -171,7 +171,7 @@ def read_record(kind: type[T], facts: Any) -> T:
 
 
 def _typed(plain: Any, hint: Any) -> Any:
-    """Give a value of JSON as the type of a field; TypeError if it is none."""
+    """Return a value of JSON as the type of a field; TypeError if it is none."""
     if isinstance(hint, UnionType):
         if plain is None and type(None) in get_args(hint):
             return None

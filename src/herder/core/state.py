@@ -82,7 +82,7 @@ class Stateful(Protocol):
     """What can be saved."""
 
     def to_state(self) -> State:
-        """Give arrays, and a header that JSON can hold."""
+        """Return arrays, and a header that JSON can hold."""
         ...
 
     @classmethod
@@ -226,7 +226,7 @@ def _safetensors() -> Any:
 
 
 def _digest(header: Header, arrays: Arrays) -> str:
-    """Give the SHA-256 digest of a header and arrays: names, dtypes, shapes, bytes."""
+    """Return the SHA-256 digest of a header and arrays: names, dtypes, shapes, bytes."""
     found = sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         value = arrays[name]
@@ -236,11 +236,11 @@ def _digest(header: Header, arrays: Arrays) -> str:
 
 
 def nest(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Give the arrays of a part with a prefix, to lie among those of the whole."""
+    """Return the arrays of a part with a prefix, to lie among those of the whole."""
     return {f"{prefix}{name}": value for name, value in arrays.items()}
 
 
 def unnest(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Give the arrays of a part, which lie under a prefix among those of the whole."""
+    """Return the arrays of a part, which lie under a prefix among those of the whole."""
     own = (name for name in arrays if name.startswith(prefix))
     return {name.removeprefix(prefix): arrays[name] for name in own}

@@ -190,5 +190,5 @@ def _object_column(name: str, array: NDArray[Any]) -> Column:
 
 
 def _plain(value: Any) -> Hashable:
-    """Give NumPy scalars as Python ones, so that labels compare and print plainly."""
+    """Return NumPy scalars as Python ones, so that labels compare and print plainly."""
     return value.item() if isinstance(value, np.generic) else value

@@ -2,7 +2,7 @@
 
 Columns of numbers come first, each a feature. If there are columns of text, as many features
 follow as hashing has places; a text column gives its words, a category ``column=value``, and the
-words of several text columns are told apart by ``column=word``. A number has one spelling as a
+words of several text columns are distinguished by ``column=word``. A number has one spelling as a
 category, whatever else its column holds: 1 and 1.0 are the same value.
 """
 

@@ -56,7 +56,7 @@ def form_of(table: Any) -> str:
 def locate(
     indices: NDArray[np.intp], shape: tuple[int, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Give chain and draw of rows that are counted chain by chain."""
+    """Return chain and draw of rows that are counted chain by chain."""
     if len(shape) != 2:
         raise ParameterError(
             "X",
@@ -75,7 +75,7 @@ def read_numbers(table: Any, form: str) -> Numbers:
 
 
 def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
-    """Give rows of a table that is aligned with a sample of that leading shape, in its own form.
+    """Return rows of a table that is aligned with a sample of that leading shape, in its own form.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _take_draws(data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) ->
 
 
 def _leading(dims: Iterable[Any]) -> tuple[str, ...]:
-    """Give the dimensions that count rows; empty when there are none."""
+    """Return the dimensions that count rows; empty when there are none."""
     found = set(dims)
     if {"chain", "draw"} <= found:
         return ("chain", "draw")
@@ -142,7 +142,7 @@ def _leading(dims: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _posterior(tree: Any) -> Any:
-    """Give the posterior of an ArviZ object as an xarray Dataset."""
+    """Return the posterior of an ArviZ object as an xarray Dataset."""
     node = getattr(tree, "posterior", None)
     if node is None:
         # A tree's own branch, such as ``tree["posterior"]``, is a tree as well.
@@ -311,7 +311,7 @@ def _is_number(item: Any) -> bool:
 
 
 def _floats(values: NDArray[Any], names: Sequence[str], place: str) -> NDArray[np.floating]:
-    """Give numbers as float64, or as the float32 they are; a copy only where one is needed."""
+    """Return numbers as float64, or as the float32 they are; a copy only where one is needed."""
     if values.dtype.kind == "c":
         raise ParameterError(
             "X", "hold real numbers", got="complex ones. Complex data not supported"

@@ -72,7 +72,7 @@ class Rows:
         return self.values.shape[0]
 
     def take(self, table: Any, indices: NDArray[np.intp]) -> Any:
-        """Give rows of a table that is aligned with this sample, in the table's own form.
+        """Return rows of a table that is aligned with this sample, in the table's own form.
 
         Arrays and sparse matrices give rows (chains and draws flattened), frames give frames,
         mappings give mappings, xarray objects keep chain and draw as coordinates of one new
@@ -320,7 +320,7 @@ def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
 
 
 def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> NDArray[Any]:
-    """Give one value per row as a flat array, chain by chain."""
+    """Return one value per row as a flat array, chain by chain."""
     if form_of(given) == "dataarray" and {"chain", "draw"} <= set(given.dims):
         given = given.transpose("chain", "draw", ...)
     if form_of(given) in ("pandas", "polars") and given.shape[1] == 1:

@@ -51,7 +51,7 @@ class Roles:
     weight: str | None = None
 
     def used(self, path: Path, names: Sequence[str]) -> list[str]:
-        """Give the columns that distances are taken over."""
+        """Return the columns that distances are taken over."""
         kept = _split(self.columns, names, "columns", path) or list(names)
         aside = {"drop": _split(self.drop, names, "drop", path)}
         for role, name in (("label-column", self.label), ("weight column", self.weight)):
@@ -230,7 +230,7 @@ def _has_text(column: NDArray[Any]) -> bool:
 
 
 def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:
-    """Give the first rows of the file, and a row with a gap for each column that has one."""
+    """Return the first rows of the file, and a row with a gap for each column that has one."""
     rows = list(range(min(N_TRIAL, len(next(iter(chunk.values())))))) if first else []
     for column in chunk.values():
         if column.dtype.kind == "O":

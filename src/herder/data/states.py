@@ -91,7 +91,7 @@ def read_codes(
 
 
 def column_names(estimator: Any) -> list[str]:
-    """Give what to call the columns in messages: their names, or x0, x1 and so on."""
+    """Return what to call the columns in messages: their names, or x0, x1 and so on."""
     known = vars(estimator).get("feature_names_in_")
     if known is None:
         return [f"x{i}" for i in range(estimator.n_features_in_)]

@@ -91,7 +91,7 @@ def read_svmlight(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Give the lines, and the file whose position says how much has been read.
+    """Return the lines, and the file whose position says how much has been read.
 
     What is compressed is known by its first byte, as a pipe has no name that says so.
     """
@@ -238,7 +238,7 @@ def _word(data: bytes, begin: int, end: int) -> str:
 def _labels(
     text: NDArray[np.uint8], spans: NDArray[np.int64], fault: Callable[[int, str, str], None]
 ) -> tuple[NDArray[np.intp], list[str]]:
-    """Give the label of each row as a place in the list of distinct ones, or -1."""
+    """Return the label of each row as a place in the list of distinct ones, or -1."""
     begin, size = spans[:, :1], spans[:, 1:] - spans[:, :1]
     for row in np.flatnonzero(size[:, 0] > MAX_LABEL).tolist():
         fault(row, f"must have a label of at most {MAX_LABEL} bytes", f"{size[row, 0]:,}")

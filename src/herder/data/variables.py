@@ -94,13 +94,13 @@ class Codes:
     rows: Any
 
     def dense(self, index: NDArray[np.intp] | slice) -> NDArray[np.integer]:
-        """Give some rows as a dense array of codes."""
+        """Return some rows as a dense array of codes."""
         rows = self.rows[index]
         return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
 
 def code_dtype(variables: Sequence[Variable]) -> type[np.int8] | type[np.int16]:
-    """Give the dtype of a state: int8 up to 127 values, int16 beyond."""
+    """Return the dtype of a state: int8 up to 127 values, int16 beyond."""
     return np.int8 if max((v.n_values for v in variables), default=0) <= 127 else np.int16
 
 
@@ -200,7 +200,7 @@ def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
 
 
 def unite(a: Variable, b: Variable, seen: set[Hashable]) -> Variable:
-    """Give the alphabet of a column whose parts have the alphabets of ``a`` and ``b``.
+    """Return the alphabet of a column whose parts have the alphabets of ``a`` and ``b``.
 
     It is what `encode` would find in all rows at once, ``seen`` being the labels that occur
     in them.
@@ -343,7 +343,7 @@ def _codes_of(column: Column, variable: Variable) -> NDArray[np.int16]:
 
 
 def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> list[int | None]:
-    """Give the number of bins of each column, or None."""
+    """Return the number of bins of each column, or None."""
     if not isinstance(bins, Mapping):
         chosen: list[int | None] = [bins] * len(columns)
     else:

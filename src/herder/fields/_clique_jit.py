@@ -58,7 +58,7 @@ def _score(herd: Herd, state: NDArray[np.int16]) -> Any:
 
 @jit
 def _move(herd: Herd, i: int, new: int) -> None:
-    """Give variable i the value ``new``."""
+    """Set variable i to the value ``new``."""
     change = new - herd.state[i]
     for a in range(herd.site_start[i], herd.site_start[i + 1]):
         herd.cell[herd.site_clique[a]] += change * herd.site_stride[a]

@@ -149,7 +149,7 @@ class AtomHerd:
 def _atoms_of_features(
     features: CliqueFeatures, first: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Give the two atoms of each feature; a single has the same one twice."""
+    """Return the two atoms of each feature; a single has the same one twice."""
     layout = features.layout
     clique = np.repeat(np.arange(layout.n_cliques), np.diff(layout.offsets))
     local = np.arange(layout.offsets[-1]) - layout.offsets[clique]

@@ -267,7 +267,7 @@ def room_in(table: NDArray[np.integer], step: int) -> int:
 
 
 def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[np.integer]:
-    """Give the table in the narrowest type from ``least`` on with room for `MIN_STEPS` steps."""
+    """Return the table in the narrowest type from ``least`` on with room for `MIN_STEPS` steps."""
     largest = int(np.abs(table).max(initial=0)) + MIN_STEPS * step
     for kind in (np.int16, np.int32, np.int64):
         if np.dtype(kind).itemsize >= np.dtype(least).itemsize and largest <= np.iinfo(kind).max:

@@ -215,7 +215,7 @@ class _Programme:
         self._solve(np.zeros(rows.shape[1]))
 
     def least(self, values: NDArray[np.float64]) -> float:
-        """Give the least expectation of ``values``, which lie between 0 and 1."""
+        """Return the least expectation of ``values``, which lie between 0 and 1."""
         # A known distribution that attains the trivial bound spares a programme.
         if values.max() == 0 or any((q[values > 0] == 0).all() for q in self.found):
             return 0.0
@@ -225,7 +225,7 @@ class _Programme:
         return min(max(bound, 0.0), 1.0)
 
     def _solve(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give dual weights of the rows, and keep the distribution that was found."""
+        """Return dual weights of the rows, and keep the distribution that was found."""
         result = self._run(values)
         if result.status == 2 and not self.width.any():
             self.width[1:] = WIDTH

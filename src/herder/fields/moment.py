@@ -203,7 +203,7 @@ class MomentHerder(BaseEstimator):
         return self
 
     def sample(self, n_samples: int, *, where: Mapping[str, Any] | None = None) -> Any:
-        """Give rows in the form of the fitted table; always the same ones.
+        """Return rows in the form of the fitted table; always the same ones.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class MomentHerder(BaseEstimator):
     def herd(
         self, n_samples: int, *, resume: MomentHerding | Position | None = None
     ) -> MomentHerding:
-        """Give rows as codes, with diagnostics and the position to go on from."""
+        """Return rows as codes, with diagnostics and the position to go on from."""
         n_samples = positive_int(n_samples, "n_samples")
         position = resume.position if isinstance(resume, MomentHerding) else resume
         live = self.start(resume=position)
@@ -310,7 +310,7 @@ class MomentHerder(BaseEstimator):
         return sums.value * sums.count / n_samples
 
     def stream(self) -> Iterator[Any]:
-        """Give rows one by one, for ever; the first n are those of ``sample(n)``."""
+        """Return rows one by one, for ever; the first n are those of ``sample(n)``."""
         live = self.start()
         while True:
             yield from self._form.rows(live.advance(STREAM_BLOCK), self.moments_.variables)
@@ -344,7 +344,7 @@ class MomentHerder(BaseEstimator):
         return live
 
     def to_state(self) -> State:
-        """Give the moments and the rows to restart from, and a header that JSON can hold."""
+        """Return the moments and the rows to restart from, and a header that JSON can hold."""
         self._check_fitted()
         arrays, moments = moment_state.moments_to_state(self.moments_)
         form = moment_state.plain_form(self._form)

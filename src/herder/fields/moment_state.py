@@ -32,7 +32,7 @@ KINDS = "biufUSMO"
 
 
 def moments_to_state(moments: Moments) -> State:
-    """Give counts and cliques, and the columns as JSON can hold them."""
+    """Return counts and cliques, and the columns as JSON can hold them."""
     columns = [
         {
             "name": variable.name,
@@ -113,7 +113,7 @@ def _label(plain: Any) -> Hashable:
 
 
 def plain_form(form: TableForm) -> Header:
-    """Give the form of a table as JSON can hold it."""
+    """Return the form of a table as JSON can hold it."""
     schema = None
     if form.schema is not None:
         schema = {name: _plain_dtype(form.kind, kind) for name, kind in form.schema.items()}
@@ -151,7 +151,7 @@ def form_of_plain(plain: Header, width: int) -> TableForm:
 
 
 def _plain_dtype(kind: str, dtype: Any) -> Any:
-    """Give the dtype of a column of a frame by its name, or by its categories."""
+    """Return the dtype of a column of a frame by its name, or by its categories."""
     if type(dtype).__name__ in ("CategoricalDtype", "Enum"):
         categories = dtype.categories
         values = None if categories is None else [_plain_label(v) for v in categories.to_list()]

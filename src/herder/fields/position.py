@@ -47,7 +47,7 @@ class Position:
         return load_as(cls, path)
 
     def to_state(self) -> State:
-        """Give the arrays, and a header that JSON can hold."""
+        """Return the arrays, and a header that JSON can hold."""
         arrays = {"weights": self.weights, "state": self.state, "visited": self.visited}
         return arrays, {"t": self.t, "origin": self.origin}
 

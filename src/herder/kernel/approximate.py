@@ -199,7 +199,7 @@ class FeatureCandidates:
         return self.features[rows] @ self.features[rows if others is None else others].T
 
     def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Give the features themselves."""
+        """Return the features themselves."""
         return self.features[rows]
 
 

@@ -147,7 +147,7 @@ def _resolve(
 
 
 def plain_kernel(kernel: Any) -> Header:
-    """Give a kernel as JSON can hold it; one of the user's own is refused."""
+    """Return a kernel as JSON can hold it; one of the user's own is refused."""
     name = next((name for name, kind in KERNELS.items() if type(kernel) is kind), None)
     if name is None:
         kind = type(kernel).__name__

@@ -48,7 +48,7 @@ class Bumps:
         covariances: NDArray[np.float64],
         log_weights: NDArray[np.float64],
     ) -> Self:
-        """Give the bump of component k the height ``exp(log_weights[k]) / |C_k|^(1/2)``."""
+        """Set the bump of component k to the height ``exp(log_weights[k]) / |C_k|^(1/2)``."""
         lower = np.linalg.cholesky(covariances)
         roots = np.asarray(np.linalg.inv(lower), np.float64)
         precisions = np.einsum("kli,klj->kij", roots, roots)

@@ -226,7 +226,7 @@ def _read_kernel(
     bandwidth: ArrayLike | None,
     resume: DensityHerding | None,
 ) -> Kernel:
-    """Give the kernel with its bandwidth; that of the earlier run if there is one."""
+    """Return the kernel with its bandwidth; that of the earlier run if there is one."""
     names = ["gaussian"] if isinstance(density, GaussianMixture) else RADIAL
     if isinstance(kernel, str):
         if kernel not in names:
@@ -279,7 +279,7 @@ def _read_bandwidth(density: Density, bandwidth: ArrayLike | None) -> Bandwidth:
 def _read_auxiliary(
     density: Density, auxiliary: ArrayLike | None, resume: DensityHerding | None
 ) -> NDArray[np.float64]:
-    """Give the points to start from; those of the earlier run if there is one."""
+    """Return the points to start from; those of the earlier run if there is one."""
     if auxiliary is None and resume is not None:
         return resume.auxiliary
     if auxiliary is None or isinstance(auxiliary, int | np.integer):

@@ -104,7 +104,7 @@ class DensityHerding(Summarised):
         return Summary(f"{counted(n, 'point')} in {counted(d, 'dimension')}", blocks)
 
     def to_state(self) -> State:
-        """Give the picks and the sums, and the kernel as JSON can hold it."""
+        """Return the picks and the sums, and the kernel as JSON can hold it."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
         header = {"kernel": plain_kernel(self.kernel), "squared_norm": float(self.squared_norm)}
         return arrays, header

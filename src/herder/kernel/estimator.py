@@ -117,7 +117,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def to_state(self) -> State:
-        """Give the chosen points, and a header that JSON can hold."""
+        """Return the chosen points, and a header that JSON can hold."""
         check_fitted(self, "samples_")
         own = None if isinstance(self.kernel, str) else plain_kernel(self.kernel)
         header = {

@@ -213,7 +213,7 @@ def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def centred(kernel: Kernel, centre: NDArray[np.float64]) -> Kernel:
-    """Give an energy kernel without a centre this one; others are returned as they are."""
+    """Centre an energy kernel that has no centre; others are returned as they are."""
     if isinstance(kernel, Energy) and kernel.centre is None:
         return replace(kernel, centre=centre)
     return kernel

@@ -63,7 +63,7 @@ class KernelHerding(Summarised):
         return Summary(f"{counted(len(self.indices), 'pick')} of {rows}", [Facts(facts)])
 
     def to_state(self) -> State:
-        """Give picks and scores; there is nothing else."""
+        """Return picks and scores; there is nothing else."""
         return {"indices": self.indices, "scores": self.scores}, {}
 
     @classmethod
@@ -89,7 +89,7 @@ def kernel_herd(
 ) -> KernelHerding:
     """Pick rows of ``X`` one after the other, so that their kernel mean follows that of all.
 
-    This is herding pure, in double precision: the picks come in order, the first n of a longer
+    This is plain herding, in double precision: the picks come in order, the first n of a longer
     run are those of a shorter one, and a row may come again. For the best set of a given size
     use `thin`.
 

@@ -149,7 +149,7 @@ class GaussianMixture:
         return found
 
     def kernel_bumps(self, bandwidth: ArrayLike) -> Bumps:
-        """Give the kernel mean as a sum of bumps."""
+        """Return the kernel mean as a sum of bumps."""
         length = as_bandwidth(bandwidth, self.n_features)
         return self._bumps(self.covariances + np.diag(length**2), float(np.log(length).sum()))
 

@@ -1,4 +1,4 @@
-"""What thinning returns: rows, weights, how near they are to the sample, and what was lost."""
+"""What thinning returns: rows, weights, the distance to the sample, the error per column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class Thinning:
         return self.indices[key]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Give the indices."""
+        """Return the indices."""
         return np.array(self.indices, dtype=dtype, copy=True if copy is None else copy)
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ class Thinning:
         return locate(self.indices, self._task.rows.shape)
 
     def take(self, table: Any) -> Any:
-        """Give the chosen rows of a table that is aligned with the sample, in its own form."""
+        """Return the chosen rows of a table that is aligned with the sample, in its own form."""
         return self._task.rows.take(table, self.indices)
 
     def column_errors(self) -> ColumnErrors:

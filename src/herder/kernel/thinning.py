@@ -98,7 +98,7 @@ def thin(
     progress: Progress | None = None,
     shares: Allocation | None = None,  # deprecated name of allocation
 ) -> Thinning:
-    """Choose the rows that stand best for the whole sample.
+    """Choose the most representative rows of a sample.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def thin(
     Returns
     -------
     Thinning
-        Indices, weights, the MMD reached and that of a random subset, and what was lost.
+        Indices, weights, the MMD reached and that of a random subset, and the error per column.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def _warn_if_few(weight: NDArray[np.float64], m: int) -> None:
     if worth < 2 * m:
         _log.warning(
             "thin: the rows are worth %.1f rows of equal weight, too few for %d different rows "
-            "that count alike; weights='simplex' or unique=False may come nearer",
+            "that count alike; weights='simplex' or unique=False may be closer",
             worth,
             m,
         )

@@ -218,11 +218,11 @@ class BoltzmannMachine(FittedMachine):
         return self
 
     def _start(self) -> Start | None:
-        """Give the machine there is, if `fit` shall start from it."""
+        """Return the machine there is, if `fit` shall start from it."""
         return self._binary() if self.warm_start and hasattr(self, "model_") else None
 
     def _open_stream(self, n: int) -> OnlineFit:
-        """Give the stream there is, or begin one, at the machine of `fit` if there is one."""
+        """Return the stream there is, or begin one, at the machine of `fit` if there is one."""
         known: OnlineFit | None = vars(self).get("_stream")
         if known is not None:
             return copy.deepcopy(known)

@@ -140,7 +140,7 @@ def expected_update(
     couplings: NDArray[np.float64],
     biases: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the expected change of couplings and biases by CD with one step of one random site.
+    """Return the expected change of couplings and biases by CD with one step of one random site.
 
     The expectation is over the site, uniform among n, and over its new value; nothing is drawn.
 

@@ -77,7 +77,7 @@ class Design:
     def losses(
         self, theta: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the loss of each site and its gradient; ``theta`` is V with c as its last line."""
+        """Return the loss of every site and gradient; ``theta`` is V with c as its last line."""
         n = len(self.means)
         couplings, base = theta[:-1], theta[-1] - self.means @ theta[:-1]
         sums = np.zeros((n + 2, n))
@@ -101,7 +101,7 @@ class Design:
         return self._centre(sums)
 
     def start(self) -> NDArray[np.float64]:
-        """Give independent sites: no couplings, and log odds."""
+        """Return independent sites: no couplings, and log odds."""
         theta = np.zeros((len(self.means) + 1, len(self.means)))
         theta[-1] = np.log(self.means) - np.log1p(-self.means)
         return theta

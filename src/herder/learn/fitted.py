@@ -56,18 +56,18 @@ class FittedMachine(BaseEstimator):
     _sums: tuple[float, NDArray[np.float64], NDArray[np.float64]]
 
     def pseudo_likelihood(self, X: object) -> float:
-        """Give the log pseudo-likelihood of a row, summed over columns, on average over rows."""
+        """Return the log pseudo-likelihood of a row, summed over columns, on average over rows."""
         check_fitted(self, "model_")
         codes = self._codes(X)
         couplings, biases = self._binary()
         return float(log_pseudo_likelihood(couplings, biases, codes).mean())
 
     def score(self, X: object, y: object = None) -> float:
-        """Give `pseudo_likelihood`, for scikit-learn."""
+        """Return `pseudo_likelihood`, for scikit-learn."""
         return self.pseudo_likelihood(X)
 
     def score_samples(self, X: object) -> NDArray[np.float64]:
-        """Give the log probabilities of rows.
+        """Return the log probabilities of rows.
 
         The partition function is exact where `PairwiseModel.exact` can give it, and else
         estimated by annealed importance sampling: ``log_partition_error_`` is its standard error,
@@ -106,7 +106,7 @@ class FittedMachine(BaseEstimator):
         return draw_rows(self.model_, n_samples, method=method, random_state=random_state)
 
     def conditional(self, X: object) -> NDArray[np.float64]:
-        """Give the probability of the upper state of each entry of rows with NaN for unknown ones.
+        """Return the probability of the upper state of each entry; NaN entries are unknown.
 
         Entries that are known have probability 0 or 1.
         """
@@ -179,7 +179,7 @@ class FittedMachine(BaseEstimator):
         )
 
     def to_state(self) -> State:
-        """Give the machine, how its fit went and its stream, and a header that JSON can hold."""
+        """Return the machine, how its fit went and its stream, and a header that JSON can hold."""
         check_fitted(self, "model_")
         own = vars(self)
         arrays = {"couplings": self.couplings_, "biases": self.biases_}
@@ -260,12 +260,12 @@ class FittedMachine(BaseEstimator):
             vars(self).pop(name, None)
 
     def _binary(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give couplings and biases of 0/1 states."""
+        """Return couplings and biases of 0/1 states."""
         model = self.model_.to_states((0, 1))
         return np.asarray(model.couplings), model.biases
 
     def _codes(self, X: object, *, missing: bool = False) -> NDArray[Any]:
-        """Give rows as 0/1 codes, as wide as those of `fit`."""
+        """Return rows as 0/1 codes, as wide as those of `fit`."""
         return read_codes(
             self, X, self.states_, reset=False, missing=missing, binarize=self.binarize
         )[0]

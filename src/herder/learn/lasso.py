@@ -102,7 +102,7 @@ def _least(
     free: tuple[NDArray[np.intp], NDArray[np.intp]],
     weight: float,
 ) -> NDArray[np.float64]:
-    """Give the subgradient of least norm: of the free couplings, then of the fields."""
+    """Return the subgradient of least norm: of the free couplings, then of the fields."""
     slopes, couplings = gradient[free], theta[free]
     at_zero = np.sign(slopes) * np.maximum(np.abs(slopes) - weight, 0)
     inner = np.where(couplings != 0, slopes + weight * np.sign(couplings), at_zero)

@@ -127,7 +127,7 @@ class Method:
 
 
 def _check_alpha(machine: Any, name: str) -> float | None:
-    """Give the weight of the penalty, None if it is to be chosen."""
+    """Return the weight of the penalty, None if it is to be chosen."""
     alpha = machine.alpha
     if not isinstance(alpha, str):
         if isinstance(alpha, bool) or np.ndim(alpha):
@@ -199,7 +199,7 @@ class Learnt:
     sample: DistinctRows
 
     def details(self, low: int) -> dict[str, NDArray[np.float64]]:
-        """Give the DETAILS that there are; ``low`` is the lower state of the rows."""
+        """Return the DETAILS that there are; ``low`` is the lower state of the rows."""
         found: dict[str, NDArray[np.float64]] = {}
         if self.choice is not None:
             found |= {"alphas_": self.choice.alphas, "cv_scores_": self.choice.scores}

@@ -54,7 +54,7 @@ def conditional_probabilities(
     n_sweeps: int = 5000,
     random_state: int | np.random.Generator | None = 0,
 ) -> NDArray[np.float64]:
-    """Give the probability of the upper state of every entry, given the known ones of its row.
+    """Return the probability of the upper state of every entry, given the known ones of its row.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class _Unknown:
         self.unmixed: set[int] = set()
 
     def fill(self, kind: _Means | _Draws) -> NDArray[np.float64]:
-        """Give a copy of the rows where unknown entries are what ``kind`` makes of them."""
+        """Return a copy of the rows where unknown entries are what ``kind`` makes of them."""
         filled = self.known.copy()
         linked: Any = self.couplings != 0
         beside = (linked.astype(np.float64) @ self.unknown.T.astype(np.float64)).T > 0
@@ -265,7 +265,7 @@ class _Unknown:
         return [sites[label == k] for k in range(n_parts)]
 
     def _among(self, part: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Give the couplings of some sites."""
+        """Return the couplings of some sites."""
         among = self.couplings[part][:, part]
         return among if isinstance(among, np.ndarray) else among.toarray()
 
@@ -330,7 +330,7 @@ def _doubled(gains: NDArray[np.float64]) -> NDArray[np.float64]:
 def _read_rows(
     model: PairwiseModel, X: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give rows over 0/1, 0 where they are not known, and where that is."""
+    """Return rows over 0/1, 0 where they are not known, and where that is."""
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):

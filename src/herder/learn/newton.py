@@ -44,7 +44,7 @@ class Problem(Protocol):
     """A convex function; its Hessian is that of the latest `gradient`."""
 
     def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the gradient at ``theta``, and remember the Hessian there."""
+        """Return the gradient at ``theta``, and remember the Hessian there."""
         ...
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,11 +60,11 @@ class Problem(Protocol):
         ...
 
     def dot(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> Any:
-        """Give the scalar product of two directions, or of each pair of columns."""
+        """Return the scalar product of two directions, or of each pair of columns."""
         ...
 
     def squares(self, gradient: NDArray[np.float64]) -> Any:
-        """Give the squared norm of a gradient by which convergence is judged."""
+        """Return the squared norm of a gradient by which convergence is judged."""
         ...
 
 
@@ -172,5 +172,5 @@ def _shorten(
 
 
 def _ratio(a: Any, b: Any) -> NDArray[np.float64]:
-    """Give a / b, and 0 where b is not above or below 0, as for columns that are done."""
+    """Return a / b, and 0 where b is not above or below 0, as for columns that are done."""
     return np.divide(a, b, out=np.zeros_like(np.asarray(a, float)), where=np.asarray(b) != 0)

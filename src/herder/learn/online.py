@@ -172,7 +172,7 @@ class OnlineFit:
         )
 
     def to_state(self) -> State:
-        """Give arrays, and a header that JSON can hold."""
+        """Return arrays, and a header that JSON can hold."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         operator = own.pop("operator")
         if operator is not None:
@@ -197,7 +197,7 @@ class OnlineFit:
         return stream
 
     def fit(self) -> Fit:
-        """Give the average parameters; there is no gradient to judge them by."""
+        """Return the average parameters; there is no gradient to judge them by."""
         nothing = float("nan")
         couplings, biases = self.couplings.copy(), self.biases.copy()
         return Fit(couplings, biases, self.n_steps, True, nothing, nothing)

@@ -81,7 +81,7 @@ class PenaltyChoice:
 
 
 def default_alphas(sample: DistinctRows, penalty: str, scale: float) -> NDArray[np.float64]:
-    """Give the weights to try; ``scale`` turns them into those of 0/1 couplings.
+    """Return the weights to try; ``scale`` turns them into those of 0/1 couplings.
 
     The same machines are tried for 0/1 and for -1/+1 rows.
     """
@@ -166,7 +166,7 @@ def _folds(
 
 
 def _pairs(cv: Sequence[Any], n_rows: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give folds that are listed, after a look at them."""
+    """Return folds that are listed, after a look at them."""
     if not cv:
         raise ParameterError(
             "cv", "be at least one pair of rows to fit and rows held out", got="none"
@@ -183,7 +183,7 @@ def _pairs(cv: Sequence[Any], n_rows: int) -> list[tuple[NDArray[np.intp], NDArr
 
 
 def _places(rows: Any, n_rows: int, fold: int) -> NDArray[np.intp]:
-    """Give numbers of rows."""
+    """Return numbers of rows."""
     places = np.asarray(rows)
     if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
         raise ParameterTypeError(

@@ -77,12 +77,12 @@ class Symmetric:
         return theta
 
     def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Give the loss, without a penalty, and the gradient."""
+        """Return the loss, without a penalty, and the gradient."""
         losses, sums = self.design.losses(theta)
         return float(losses.sum()), self._fold(sums, theta)
 
     def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the gradient in the couplings above the diagonal, mirrored, and in c."""
+        """Return the gradient in the couplings above the diagonal, mirrored, and in c."""
         return self.evaluate(theta)[1]
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -114,7 +114,7 @@ class Symmetric:
         return float(np.vdot(a[:-1], b[:-1]) / 2 + a[-1] @ b[-1])
 
     def squares(self, gradient: NDArray[np.float64]) -> float:
-        """Give the squared norm of a gradient in (W, b)."""
+        """Return the squared norm of a gradient in (W, b)."""
         halves = gradient.copy()
         halves[:-1] /= 2
         raw = self.design.raw(halves)
@@ -157,12 +157,12 @@ class Nodewise:
         return theta
 
     def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Give the sum of the losses, without a penalty, and the gradients."""
+        """Return the sum of the losses, without a penalty, and the gradients."""
         losses, sums = self.design.losses(theta)
         return float(losses.sum()), self._add(sums, theta)
 
     def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the gradients of all regressions."""
+        """Return the gradients of all regressions."""
         return self.evaluate(theta)[1]
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -184,11 +184,11 @@ class Nodewise:
         return np.vstack([inner, gradient[-1] / self._variances])
 
     def dot(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give one product a site."""
+        """Return one product a site."""
         return np.einsum("ij,ij->j", a, b)
 
     def squares(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the squared norms of the gradients in (W, b)."""
+        """Return the squared norms of the gradients in (W, b)."""
         raw = self.design.raw(gradient)
         np.fill_diagonal(raw[:-1], 0.0)
         return self.dot(raw, raw)
@@ -262,7 +262,7 @@ def symmetrise(fit: Fit, sample: DistinctRows) -> Fit:
 def log_pseudo_likelihood(
     couplings: NDArray[np.float64], biases: NDArray[np.float64], rows: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """Give the log pseudo-likelihood of 0/1 rows, summed over sites.
+    """Return the log pseudo-likelihood of 0/1 rows, summed over sites.
 
     Line i of the couplings belongs to site i; they need not be symmetric.
     """

@@ -71,7 +71,7 @@ class DistinctRows:
         return (self.rows != self.rows[0]).any(axis=0)
 
     def columns(self, chosen: NDArray[Any]) -> "DistinctRows":
-        """Give the sample of some columns."""
+        """Return the sample of some columns."""
         if chosen.all():
             return self
         return DistinctRows(np.ascontiguousarray(self.rows[:, chosen]), self.weights, self.total)
@@ -100,7 +100,7 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Distin
 
 
 def effective_rows(counts: NDArray[np.float64]) -> float:
-    """Give the number of rows that weights stand for.
+    """Return the number of rows that weights stand for.
 
     Whole weights are counts. Others only say how rows compare, as those that sum to 1 do; then it
     is Kish's number, that of equal weights with the same variance of a mean.
@@ -111,7 +111,7 @@ def effective_rows(counts: NDArray[np.float64]) -> float:
 
 
 def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Give one number for each line of words, different ones for almost all lines."""
+    """Return one number for each line of words, different ones for almost all lines."""
     key = words[:, 0].copy()
     for column in words.T[1:]:
         key = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + column
@@ -125,7 +125,7 @@ def find_duplicate_columns(
     *,
     least: float,
 ) -> tuple[tuple[str, str, str], ...]:
-    """Give pairs of columns that are equal, or opposite, in all rows.
+    """Return pairs of columns that are equal, or opposite, in all rows.
 
     Each column beyond the first of such a group is named once, beside the first.
 
@@ -175,6 +175,6 @@ def warn_of_constants(names: Sequence[str], n_columns: int) -> None:
 
 
 def constant_bias(sample: DistinctRows) -> NDArray[np.float64]:
-    """Give the log odds of each column with half a row added to either state."""
+    """Return the log odds of each column with half a row added to either state."""
     share = (sample.means * sample.total + 0.5) / (sample.total + 1)
     return np.log(share) - np.log1p(-share)

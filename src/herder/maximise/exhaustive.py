@@ -34,13 +34,13 @@ def all_states(features: CliqueFeatures) -> NDArray[np.int16]:
 def feature_table(
     features: CliqueFeatures, states: NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Give phi of every state: shape (n_states, n_features)."""
+    """Return phi of every state: shape (n_states, n_features)."""
     rows = all_states(features) if states is None else states
     return np.array([features.features(state) for state in rows])
 
 
 def best_state(features: CliqueFeatures, weights: NDArray[np.int64]) -> NDArray[np.int16]:
-    """Give the state of highest score, the first one where several tie."""
+    """Return the state of highest score, the first one where several tie."""
     states = all_states(features)
     scores = np.zeros(len(states), dtype=np.asarray(weights).dtype)
     layout = features.layout

@@ -19,7 +19,7 @@ __all__ = ["from_dimod", "from_networkx", "to_dimod", "to_networkx"]
 
 
 def to_dimod(model: PairwiseModel) -> Any:
-    """Give a dimod BinaryQuadraticModel with the same energies.
+    """Return a dimod BinaryQuadraticModel with the same energies.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def from_dimod(quadratic: Any) -> PairwiseModel:
 
 
 def to_networkx(model: PairwiseModel) -> Any:
-    """Give a networkx graph with the weights of edges and the biases of nodes.
+    """Return a networkx graph with the weights of edges and the biases of nodes.
 
     The graph's own attributes hold ``states`` and ``offset``.
 
@@ -151,7 +151,7 @@ def _labels(model: PairwiseModel) -> list[Any]:
 
 
 def _names(labels: list[Any]) -> list[str] | None:
-    """Give no names for the labels of a model without names."""
+    """Return no names for the labels of a model without names."""
     return None if labels == list(range(len(labels))) else [str(label) for label in labels]
 
 

@@ -131,7 +131,7 @@ def exclude(ones: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _triple_indices(width: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Give all i < j < k in lexicographic order."""
+    """Return all i < j < k in lexicographic order."""
     j, k = np.triu_indices(width, 1)
     first = np.searchsorted(j, np.arange(width), side="right")  # of the pairs beyond i
     tail = np.concatenate([np.arange(start, len(j)) for start in first])

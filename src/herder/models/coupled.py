@@ -26,7 +26,7 @@ class Coupled(ABC):
 
     @abstractmethod
     def energy(self, x: ArrayLike) -> Any:
-        """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
+        """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
 
     @property
     def is_sparse(self) -> bool:
@@ -49,7 +49,7 @@ class Coupled(ABC):
         return adjacency_of(self.couplings)
 
     def to_state(self) -> State:
-        """Give couplings, as a matrix or a list of edges, and the facts of the model."""
+        """Return couplings, as a matrix or a list of edges, and the facts of the model."""
         if self.is_sparse:
             arrays = {"edges": self.edges.astype(np.int64), "edge_weights": self.edge_weights}
         else:
@@ -59,7 +59,7 @@ class Coupled(ABC):
 
     @staticmethod
     def _read_parts(arrays: Arrays, header: Header, n_sites: int) -> dict[str, Any]:
-        """Give arguments of a model from what `to_state` gave; the model checks them."""
+        """Return arguments of a model from what `to_state` gave; the model checks them."""
         facts = header["model"]
         if "couplings" in arrays:
             couplings: Any = read_array(arrays, "couplings", (None, None))
@@ -70,7 +70,7 @@ class Coupled(ABC):
         return {"couplings": couplings, "offset": facts["offset"], "names": names}
 
     def exact(self, *, method: str = "auto") -> "Exact":
-        """Give the partition function and all marginals, exactly.
+        """Return the partition function and all marginals, exactly.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Coupled(ABC):
         return exact_field(model, method)
 
     def log_prob(self, x: ArrayLike) -> Any:
-        """Give the logarithm of the probability of states, from the exact partition function."""
+        """Return the logarithm of the probability of states, from the exact partition function."""
         return -self.energy(x) - self._log_partition
 
     @cached_property

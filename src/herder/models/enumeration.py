@@ -62,7 +62,7 @@ class _Split(NamedTuple):
         return [np.arange(k, min(k + size, n_cells)) for k in range(0, n_cells, size)]
 
     def scores(self, high: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Give the scores (k, q^n_low) of all states for some states of the high sites."""
+        """Return the scores (k, q^n_low) of all states for some states of the high sites."""
         factors, low = self.factors, self.n_low
         digits = _digits(high, factors.n_states, self.n_high)
         equal = factors.table[digits]  # (k, high, q): T(x_j, a)

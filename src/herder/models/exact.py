@@ -80,7 +80,7 @@ class Exact(Summarised):
 
 
 def exact_field(model: Field, method: str = "auto") -> Exact:
-    """Give the partition function and all marginals of a model.
+    """Return the partition function and all marginals of a model.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def exact_samples(
 
 
 def _choose(factors: Factors, method: str) -> tuple[str, Plan | None]:
-    """Give the method, and for a sum site by site its plan."""
+    """Return the method, and for a sum site by site its plan."""
     one_of(method, "method", METHODS)
     n, q = factors.n_sites, factors.n_states
     n_states = q**n  # a Python integer: it does not overflow

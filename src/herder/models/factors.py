@@ -41,7 +41,7 @@ class Factors(NamedTuple):
 
 
 def factors_of(model: Field) -> Factors:
-    """Give the tables of a model."""
+    """Return the tables of a model."""
     if isinstance(model, PairwiseModel):
         states = np.array(model.states, dtype=np.float64)
         fields, table = np.outer(model.biases, states), np.outer(states, states)
@@ -53,6 +53,6 @@ def factors_of(model: Field) -> Factors:
 def mean_score(
     factors: Factors, marginals: NDArray[np.float64], pair_marginals: NDArray[np.float64]
 ) -> float:
-    """Give the mean of minus the energy, without the offset, from marginals (n, q), (m, q, q)."""
+    """Return the mean of -energy, without the offset, from marginals (n, q), (m, q, q)."""
     pairs = np.einsum("mab,ab->m", pair_marginals, factors.table)
     return float(np.sum(factors.fields * marginals) + np.sum(factors.weights * pairs))

@@ -126,7 +126,7 @@ class CliqueFeatures:
         return np.where(self.product, 0, self.target)
 
     def features(self, state: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Give phi(state)."""
+        """Return phi(state)."""
         cells = self.layout.cells(state)
         phi = np.zeros(self.n_features, dtype=np.int64)
         phi[self.feature[cells]] = self.coefficient[cells]

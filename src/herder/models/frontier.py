@@ -75,7 +75,7 @@ class _Graph:
         return self.rows.indices[part].tolist()
 
     def edges(self, site: int) -> dict[int, int]:
-        """Give the number of the edge to each neighbour."""
+        """Return the number of the edge to each neighbour."""
         part = slice(self.rows.indptr[site], self.rows.indptr[site + 1])
         found = (self.rows.data[part] - 1).tolist()
         return dict(zip(self.rows.indices[part].tolist(), found, strict=True))
@@ -84,7 +84,7 @@ class _Graph:
 def plan_sum(
     n_sites: int, edges: NDArray[np.intp], n_states: int, max_cells: int = MAX_CELLS
 ) -> Plan | None:
-    """Give the cheapest of a few orders, or None if every one needs too large a table."""
+    """Return the cheapest of a few orders, or None if every one needs too large a table."""
     width = 1  # axes of the largest table
     while n_states ** (width + 1) <= max_cells:
         width += 1

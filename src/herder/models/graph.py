@@ -110,7 +110,7 @@ def _symmetry_error(i: int, j: int, one: float, other: float) -> ParameterError:
 
 
 def size_of(couplings: Couplings) -> int:
-    """Give the number of sites."""
+    """Return the number of sites."""
     shape: Any = couplings.shape
     return int(shape[0])
 
@@ -158,7 +158,7 @@ def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...]
 
 
 def edges_of(couplings: Couplings) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Give the edges (m, 2) with i < j, in row order, and their couplings."""
+    """Return the edges (m, 2) with i < j, in row order, and their couplings."""
     if isinstance(couplings, np.ndarray):
         i, j = np.nonzero(np.triu(couplings, 1))
         weights = couplings[i, j]
@@ -172,7 +172,7 @@ def edges_of(couplings: Couplings) -> tuple[NDArray[np.intp], NDArray[np.float64
 
 
 def adjacency_of(couplings: Couplings) -> Adjacency:
-    """Give the neighbours of all sites."""
+    """Return the neighbours of all sites."""
     rows = sparse.csr_array(couplings)
     found = Adjacency(
         rows.indptr.astype(np.intp),
@@ -185,7 +185,7 @@ def adjacency_of(couplings: Couplings) -> Adjacency:
 
 
 def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sparse.csr_array:
-    """Give CSR couplings from one weight for each edge; an edge given twice is an error."""
+    """Return CSR couplings from one weight for each edge; an edge given twice is an error."""
     pairs = check_edges(edges, n_sites)
     values = finite_array(weights, "weights")
     if values.shape not in ((), (len(pairs),)):
@@ -225,7 +225,7 @@ def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[
 
 
 def grid_edges(shape: int | Sequence[int], *, periodic: bool = False) -> NDArray[np.intp]:
-    """Give the edges of a grid with any number of axes, sites in C order.
+    """Return the edges of a grid with any number of axes, sites in C order.
 
     A periodic axis of length 2 has one edge between its two sites, not two.
     """
@@ -253,7 +253,7 @@ def _check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def graph_edges(graph: str | ArrayLike, n_sites: int) -> NDArray[np.intp]:
-    """Give the edges of a graph by name, or check edges that are given."""
+    """Return the edges of a graph by name, or check edges that are given."""
     if not isinstance(graph, str):
         return check_edges(graph, n_sites)
     if graph == "complete":
@@ -275,7 +275,7 @@ def graph_edges(graph: str | ArrayLike, n_sites: int) -> NDArray[np.intp]:
 def read_evidence(
     evidence: Mapping[Any, Any] | None, n_sites: int, names: tuple[str, ...] | None
 ) -> tuple[NDArray[np.intp], list[Any]]:
-    """Give the sites of evidence, in order, and the values they are held at."""
+    """Return the sites of evidence, in order, and the values they are held at."""
     if evidence is None:
         return np.empty(0, dtype=np.intp), []
     if not isinstance(evidence, Mapping):
@@ -293,7 +293,7 @@ def read_evidence(
 
 
 def _site_number(key: object, n_sites: int, number: Mapping[str, int]) -> int:
-    """Give the number of a site; a whole number may be a name as well, but not of another site."""
+    """Return the number of a site; a number may be a name as well, but not of another site."""
     if isinstance(key, str):
         if key not in number:
             known = f"known: {', '.join(list(number)[:5])}" if number else "the model has no names"
@@ -319,7 +319,7 @@ def _site_number(key: object, n_sites: int, number: Mapping[str, int]) -> int:
 def split_couplings(
     couplings: Couplings, free: NDArray[np.intp], held: NDArray[np.intp]
 ) -> tuple[Couplings, Couplings, Couplings]:
-    """Give the couplings among free sites, of free to held ones, and among held ones."""
+    """Return the couplings among free sites, of free to held ones, and among held ones."""
     if isinstance(couplings, np.ndarray):
         return (
             couplings[np.ix_(free, free)],

@@ -22,7 +22,7 @@ __all__ = ["add", "growing"]
 
 
 def add(whole: M, part: Moments) -> M:
-    """Give the moments of two parts together; alphabets become those of all their rows."""
+    """Return the moments of two parts together; alphabets become those of all their rows."""
     if part.names != whole.names:
         raise ParameterError("parts", f"have the columns {whole.names}", part.names)
     if part.cliques != whole.cliques:
@@ -60,7 +60,7 @@ def _seen(moments: Moments, variable: int) -> set[Hashable]:
 
 
 def _over(moments: Moments, variables: tuple[Variable, ...]) -> NDArray[np.float64]:
-    """Give the counts over other alphabets; labels that are lost do not occur."""
+    """Return the counts over other alphabets; labels that are lost do not occur."""
     if [v.values for v in moments.variables] == [v.values for v in variables]:
         return moments.counts
     moved = [_codes(old, new) for old, new in zip(moments.variables, variables, strict=True)]
@@ -87,7 +87,7 @@ def _codes(old: Variable, new: Variable) -> tuple[list[int], list[int]]:
 
 
 def growing(variable: Variable, missing: str) -> Variable | None:
-    """Give what a later part must keep of a column: its bins, to which missing may be added."""
+    """Return what a later part must keep of a column: its bins, to which missing may be added."""
     if variable.edges is None:
         return None
     if missing == "category" and None not in variable.values:

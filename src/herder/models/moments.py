@@ -259,7 +259,7 @@ class Moments(Summarised):
         published.save(self, path)
 
     def given(self, where: Mapping[str, Hashable]) -> Self:
-        """Give the moments among the rows in which some columns have known values.
+        """Return the moments among the rows in which some columns have known values.
 
         Every clique that holds all columns of ``where`` and more gives the conditional table
         of its other columns, so moments of order q and m conditions leave order q - m.

@@ -136,7 +136,7 @@ class PairwiseModel(Coupled):
         return Summary(f"{type(self).__name__}, {size}", tables)
 
     def energy(self, x: ArrayLike) -> Any:
-        """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
+        """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
         rows, alone = self._rows(x)
         found = np.empty(len(rows))
         for part in row_blocks(*rows.shape):
@@ -154,7 +154,7 @@ class PairwiseModel(Coupled):
         return found[0] if alone else found
 
     def to_state(self) -> State:
-        """Give couplings and biases, and a header that JSON can hold."""
+        """Return couplings and biases, and a header that JSON can hold."""
         arrays, header = super().to_state()
         header["model"]["states"] = list(self.states)
         return {"biases": self.biases, **arrays}, header
@@ -167,7 +167,7 @@ class PairwiseModel(Coupled):
         return cls(biases=biases, states=states, **parts)
 
     def to_states(self, states: Sequence[int]) -> "PairwiseModel":
-        """Give the same distribution, and the same energies, on the other alphabet."""
+        """Return the same distribution, and the same energies, on the other alphabet."""
         wanted = check_alphabet(states)
         if wanted == self.states:
             return self
@@ -184,7 +184,7 @@ class PairwiseModel(Coupled):
         )
 
     def at_temperature(self, temperature: float) -> "PairwiseModel":
-        """Give the model with all energies divided by ``temperature``."""
+        """Return the model with all energies divided by ``temperature``."""
         scale = 1 / positive_number(temperature, "temperature")
         rows: Any = self.couplings
         return PairwiseModel(
@@ -196,7 +196,7 @@ class PairwiseModel(Coupled):
         )
 
     def given(self, evidence: Mapping[Any, Any]) -> tuple["PairwiseModel", NDArray[np.intp]]:
-        """Give the model of the other sites once some are known, and which sites these are.
+        """Return the model of the other sites once some are known, and which sites these are.
 
         Energies are those of the whole state.
 
@@ -218,7 +218,7 @@ class PairwiseModel(Coupled):
     def read_evidence(
         self, evidence: Mapping[Any, Any] | None
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Give the sites of evidence and their values, checked."""
+        """Return the sites of evidence and their values, checked."""
         held, values = read_evidence(evidence, self.n_sites, self.names)
         for site, value in zip(held, values, strict=True):
             if isinstance(value, str) or value not in self.states:
@@ -229,7 +229,7 @@ class PairwiseModel(Coupled):
         return held, np.array(values, dtype=np.float64)
 
     def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
-        """Give states as rows of 0 for the lower and 1 for the upper state, checked."""
+        """Return states as rows of 0 for the lower and 1 for the upper state, checked."""
         rows = np.atleast_2d(np.asarray(x))
         if rows.ndim != 2 or rows.shape[1] != self.n_sites:
             raise ParameterError(
@@ -339,7 +339,7 @@ class PairwiseModel(Coupled):
         return from_dimod(quadratic)
 
     def to_dimod(self) -> Any:
-        """Give a dimod BinaryQuadraticModel with the same energies."""
+        """Return a dimod BinaryQuadraticModel with the same energies."""
         from herder.models.conversion import to_dimod
 
         return to_dimod(self)
@@ -355,7 +355,7 @@ class PairwiseModel(Coupled):
         return from_networkx(graph, states)
 
     def to_networkx(self) -> Any:
-        """Give a networkx graph with the weights of edges and the biases of nodes."""
+        """Return a networkx graph with the weights of edges and the biases of nodes."""
         from herder.models.conversion import to_networkx
 
         return to_networkx(self)
@@ -371,7 +371,7 @@ class PairwiseModel(Coupled):
         return self.states[0] + self._gap * codes.astype(np.float64)
 
     def _drive(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the sum of couplings times neighbours, for rows of values."""
+        """Return the sum of couplings times neighbours, for rows of values."""
         rows: Any = self.couplings
         if self.is_sparse:
             return (rows @ values.T).T

@@ -180,7 +180,7 @@ def _declare(reader: _Reader, name: Any, value: Any) -> None:
 
 
 def _cell(reader: _Reader, given: list[tuple[Any, Any]], row: int) -> dict[int, Any]:
-    """Give the value of each variable in a row, in the row's order."""
+    """Return the value of each variable in a row, in the row's order."""
     cell: dict[int, Any] = {}
     for name, value in given:
         index = reader.variable(name)

@@ -117,7 +117,7 @@ class PottsModel(Coupled):
         return tuple(range(self.n_states))
 
     def energy(self, x: ArrayLike) -> Any:
-        """Give the energy of one state (n_sites,) or of many (n, n_sites)."""
+        """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
         rows = self.codes(x)
         found = np.full(len(rows), self.offset)
         sites = np.arange(self.n_sites)
@@ -141,7 +141,7 @@ class PottsModel(Coupled):
         return found[0] if np.ndim(x) == 1 else found
 
     def to_state(self) -> State:
-        """Give couplings and fields, and a header that JSON can hold."""
+        """Return couplings and fields, and a header that JSON can hold."""
         arrays, header = super().to_state()
         return {"fields": self.fields, **arrays}, header
 
@@ -152,14 +152,14 @@ class PottsModel(Coupled):
         return cls(fields=fields, **cls._read_parts(arrays, header, len(fields)))
 
     def at_temperature(self, temperature: float) -> "PottsModel":
-        """Give the model with all energies divided by ``temperature``."""
+        """Return the model with all energies divided by ``temperature``."""
         scale = 1 / positive_number(temperature, "temperature")
         rows: Any = self.couplings
         offset = self.offset * scale
         return PottsModel(rows * scale, self.fields * scale, offset=offset, names=self.names)
 
     def given(self, evidence: Mapping[Any, Any]) -> tuple["PottsModel", NDArray[np.intp]]:
-        """Give the model of the other sites once some are known, and which sites these are.
+        """Return the model of the other sites once some are known, and which sites these are.
 
         Energies are those of the whole state.
 
@@ -183,7 +183,7 @@ class PottsModel(Coupled):
     def read_evidence(
         self, evidence: Mapping[Any, Any] | None
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Give the sites of evidence and their states, checked."""
+        """Return the sites of evidence and their states, checked."""
         held, values = read_evidence(evidence, self.n_sites, self.names)
         for site, value in zip(held, values, strict=True):
             if isinstance(value, str) or value not in self.states:
@@ -195,7 +195,7 @@ class PottsModel(Coupled):
         return held, np.array(values, dtype=np.intp)
 
     def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
-        """Give states as rows of whole numbers from 0, checked."""
+        """Return states as rows of whole numbers from 0, checked."""
         rows = np.atleast_2d(np.asarray(x))
         if rows.ndim != 2 or rows.shape[1] != self.n_sites:
             raise ParameterError(

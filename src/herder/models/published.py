@@ -30,7 +30,7 @@ each other, which is refused unless contradictions are allowed; then
   towards two targets at equal rates is to herd it towards their mean (`herder.models.stated`);
 - the total of its clique is the largest one that is stated, and counts need not be whole;
 - rows with one total are one report: what it leaves out is zero, or the rest, by the rule
-  above. Reports with equal totals cannot be told apart, and should list the same cells;
+  above. Reports with equal totals cannot be distinguished, and should list the same cells;
 - `Moments.contradictions` lists it, with both statements. A file that is saved has the means.
 """
 
@@ -277,6 +277,6 @@ def _objects(texts: Iterable[Hashable]) -> NDArray[Any]:
 
 
 def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
-    """Give integers where all are, so that a file reads 31 and not 31.0."""
+    """Return integers where all are, so that a file reads 31 and not 31.0."""
     whole = bool((numbers == np.rint(numbers)).all()) and np.abs(numbers).max() < 2**53
     return numbers.astype(np.int64) if whole else numbers

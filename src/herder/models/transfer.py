@@ -44,7 +44,7 @@ class Transfer(NamedTuple):
 
 
 def transfer_sums(factors: Factors, plan: Plan) -> Transfer:
-    """Give the partition function and the marginals of sites and edges."""
+    """Return the partition function and the marginals of sites and edges."""
     q = factors.n_states
     marginals = np.empty((factors.n_sites, q))
     pairs = np.empty((len(factors.edges), q, q))
@@ -103,7 +103,7 @@ def _dropped(
 
 
 def _forward(factors: Factors, plan: Plan) -> tuple[dict[int, NDArray[np.float64]], float]:
-    """Give some of the messages, by the number of sites in them, and log Z."""
+    """Return some of the messages, by the number of sites in them, and log Z."""
     n_steps = len(plan.steps)
     stride = 1 if plan.cost <= MAX_KEPT else math.isqrt(n_steps) + 1
     message, level = np.zeros(1), 0.0
@@ -173,5 +173,5 @@ def _log_sum(table: NDArray[np.float64], axis: int, q: int) -> NDArray[np.float6
 
 
 def _repeat(table: NDArray[np.float64], axis: int, q: int) -> NDArray[np.float64]:
-    """Give a table the axis that was summed out."""
+    """Restore the axis of a table that was summed out."""
     return np.repeat(table.reshape(q**axis, 1, -1), q, axis=1).ravel()

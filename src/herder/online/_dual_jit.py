@@ -34,7 +34,7 @@ def _dot_add(
     scale: float,
     n: int,
 ) -> float:
-    """Give row.z and add scale * row to ``out``: one look at the row for both."""
+    """Return row.z and add scale * row to ``out``: one look at the row for both."""
     total = 0.0
     for j in range(n):
         total += row[j] * z[j]
@@ -51,7 +51,7 @@ def look(
     place: NDArray[np.float64],  # (n + 1,), filled: coordinates of the row
     image: NDArray[np.float64],  # (n + 1,), filled: covariance times these
 ) -> tuple[float, float]:
-    """Give the squared length of the row within the span, and its variance there."""
+    """Return the squared length of the row within the span, and its variance there."""
     n = kernel.shape[0]
     length, start = 0.0, 0
     for i in range(n):
@@ -119,7 +119,7 @@ def rival(
     scores: NDArray[np.float64],  # (n_blocks,), filled
     coupled: NDArray[np.float64],  # (n,), filled: kernel of the difference vectors
 ) -> int:
-    """Give the strongest class but the label; the lowest wins ties."""
+    """Return the strongest class but the label; the lowest wins ties."""
     n = kernel.shape[0]
     scores[:] = 0.0
     for i in range(n):

@@ -21,7 +21,7 @@ def look(
     values: NDArray[np.float64],
     stop: int,
 ) -> tuple[float, float]:
-    """Give mu.x and x'Sx of the row in the first ``stop`` places and values."""
+    """Return mu.x and x'Sx of the row in the first ``stop`` places and values."""
     m, v = 0.0, 0.0
     for k in range(stop):
         x, j = values[k], places[k]

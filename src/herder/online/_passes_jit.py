@@ -55,7 +55,7 @@ class Past(NamedTuple):
 
 @jit
 def step(rule: Rule, margin: float, variance: float, rate: float) -> tuple[float, float]:
-    """Give step and gain; both 0 if the row changes nothing."""
+    """Return step and gain; both 0 if the row changes nothing."""
     algorithm = rule.algorithm
     m, v = margin, variance
     if not (rate > 0.0) or v <= 0.0:  # of weight 0, or a row of zeros
@@ -119,7 +119,7 @@ def _deviation_step(rule: Rule, m: float, v: float, rate: float) -> tuple[float,
 
 @jit_fused
 def _narrowed(form: int, s: float, x: float, v: float, gain: float, rate: float) -> float:
-    """Give the variance of a feature after the row."""
+    """Return the variance of a feature after the row."""
     spread = s * x * x
     if form in (PROJECT, RIDGE):
         s /= 1.0 + gain * spread
@@ -135,7 +135,7 @@ def _narrowed(form: int, s: float, x: float, v: float, gain: float, rate: float)
 
 @jit_fused
 def _shift(form: int, mu: float, s: float, x: float, alpha: float, gain: float) -> float:
-    """Give what the row adds to the mean of a feature; ``alpha`` carries the sign."""
+    """Return what the row adds to the mean of a feature; ``alpha`` carries the sign."""
     if form == RIDGE:
         target = 1.0 if alpha > 0.0 else -1.0
         return gain * s * x * (target - mu * x) / (1.0 + gain * s * x * x)
@@ -144,7 +144,7 @@ def _shift(form: int, mu: float, s: float, x: float, alpha: float, gain: float) 
 
 @jit_fused
 def _relaxed(s: float, keep: float, turns: int) -> float:
-    """Give a variance after ``turns`` of ``s = keep * s + (1 - keep)``; a small one survives."""
+    """Return a variance after ``turns`` of ``s = keep * s + (1 - keep)``; a small one survives."""
     kept = keep**turns
     return s * kept + (1.0 - kept)
 
@@ -157,7 +157,7 @@ def _look_csr(
     start: int,
     stop: int,
 ) -> tuple[float, float]:
-    """Give mu.x and x'Sx; four chains of sums, since one would wait for itself."""
+    """Return mu.x and x'Sx; four chains of sums, since one would wait for itself."""
     one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
     k, end = np.uintp(start), np.uintp(stop)
     m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
@@ -414,7 +414,7 @@ def learn_dense(
 
 @jit
 def _rival(totals: NDArray[np.float64], own: int) -> tuple[int, int]:
-    """Give the class with the largest score and the largest but ``own``; the lowest of equals."""
+    """Return the class of the largest score and the largest but ``own``; the lowest of equals."""
     best = -1
     rival = -1
     for c in range(totals.shape[0]):
@@ -544,7 +544,7 @@ def learn_classes_dense(
 
 @jit_relaxed
 def _dot(weights: NDArray[np.float64], row: NDArray[np.floating]) -> float:
-    """Give the sum of products over the length of ``row``."""
+    """Return the sum of products over the length of ``row``."""
     total = 0.0
     for j in range(row.shape[0]):
         total += weights[j] * np.float64(row[j])

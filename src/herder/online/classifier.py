@@ -288,10 +288,10 @@ class OnlineClassifier(FittedClassifier):
 
     @abstractmethod
     def _rule(self) -> Rule:
-        """Give the rule; subclasses check their own parameters here."""
+        """Return the rule; subclasses check their own parameters here."""
 
     def _rate(self) -> float:
-        """Give the rate of a row of weight 1."""
+        """Return the rate of a row of weight 1."""
         return 1.0
 
     def _checked_rule(self) -> Rule:
@@ -302,7 +302,7 @@ class OnlineClassifier(FittedClassifier):
         return self._rule()
 
     def _new_weights(self, n_features: int, n_classes: int) -> Any:
-        few = self._n_blocks(n_classes) == 1
+        few = n_classes == 2 and self.new_classes == "error"
         kind = FullWeights if self._rule().is_full else DiagonalWeights
         return kind(
             n_features,
@@ -320,6 +320,6 @@ class OnlineClassifier(FittedClassifier):
         *,
         whole: bool = True,
     ) -> NDArray[np.float64]:
-        """Give C times the weight of each row."""
+        """Return C times the weight of each row."""
         rates = row_weights(sample_weight, len(places)) * self._rate()
         return rates * class_factors(self.class_weight, classes, places, whole=whole)

@@ -306,7 +306,7 @@ class DualWeights:
             self._store = RowStore(read_rows(arrays, size, n_features))
 
     def _signs(self) -> NDArray[np.float64]:
-        """Give the sign of every support in every block, (n_blocks, n_supports)."""
+        """Return the sign of every support in every block, (n_blocks, n_supports)."""
         ends = self._ends[: self.n_supports]
         if not self.together:
             return np.ones((1, len(ends)))

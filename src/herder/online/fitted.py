@@ -133,7 +133,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         return Summary(title, [error, *weight_tables(self, top, by, name)])
 
     def to_state(self) -> State:
-        """Give the weights, and a header that JSON can hold."""
+        """Return the weights, and a header that JSON can hold."""
         check_fitted(self, "classes_")
         header = {
             **plain_estimator(self),
@@ -178,7 +178,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         return means[-1].copy() if self._weights.bias else np.zeros(means.shape[1])
 
     def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
-        """Give the scores of rows: positive for the second of two classes, or one a class."""
+        """Return the scores of rows: positive for the second of two classes, or one a class."""
         check_fitted(self, "classes_")
         scores = self._weights.scores(fit_rows(self, X, reset=False))
         if len(self.classes_) == 2:
@@ -186,7 +186,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         return scores
 
     def predict(self, X: RowsLike) -> NDArray[Any]:
-        """Give the classes of rows."""
+        """Return the classes of rows."""
         check_fitted(self, "classes_")
         return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]
 

@@ -119,11 +119,11 @@ class FullWeights:
         self.seen += n_rows
 
     def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give mu.x for every row and block, (n, B)."""
+        """Return mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
 
     def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give x'Sx for every row and block, (n, B)."""
+        """Return x'Sx for every row and block, (n, B)."""
         points = self._points(rows)
         found = np.empty((len(points), self.n_blocks))
         for b in range(self.n_blocks):
@@ -132,7 +132,7 @@ class FullWeights:
         return found
 
     def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Give the variance of each score's gap to that of the rival block, (n, B)."""
+        """Return the variance of each score's gap to that of the rival block, (n, B)."""
         if not self.together:
             found = self.variances(rows)
             return found + np.take_along_axis(found, rivals, axis=1)
@@ -147,19 +147,19 @@ class FullWeights:
         return gaps
 
     def _points(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give dense rows, with the constant feature if there is one."""
+        """Return dense rows, with the constant feature if there is one."""
         dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float64)
         return np.hstack([dense, np.ones((len(dense), 1))]) if self.bias else dense
 
     def block_root(self, b: int) -> NDArray[np.float64]:
-        """Give a root of the covariance within a block, (D, D) or (D, K D)."""
+        """Return a root of the covariance within a block, (D, D) or (D, K D)."""
         if not self.together:
             return self.roots[b]
         size = self.means_.shape[1]
         return self.roots[0, b * size : (b + 1) * size]
 
     def arrays(self) -> Arrays:
-        """Give all that was learnt, by name."""
+        """Return all that was learnt, by name."""
         found = {"mean": self.means_, "root": self.roots}
         if self.drift is not None:
             found["drift"] = self.drift
@@ -176,7 +176,7 @@ class FullWeights:
         self.seen = int(read_array(arrays, "seen", (1,), np.int64, low=0)[0])
 
     def extended(self, n_features: int) -> "FullWeights":
-        """Give a copy with more features, which are at the prior."""
+        """Return a copy with more features, which are at the prior."""
         n_blocks, old = self.means_.shape
         new = self._prior(n_features, n_blocks)
         size = new.means_.shape[1]
@@ -193,7 +193,7 @@ class FullWeights:
         return new
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "FullWeights":
-        """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
+        """Return a copy with more blocks: old ones at ``places``, new ones at the prior."""
         size = self.means_.shape[1]
         new = self._prior(size - self.bias, n_blocks)
         new.means_[places] = self.means_
@@ -207,7 +207,7 @@ class FullWeights:
         return new
 
     def _prior(self, n_features: int, n_blocks: int) -> "FullWeights":
-        """Give weights of this kind that have seen as much and know nothing."""
+        """Return weights of this kind that have seen as much and know nothing."""
         new = FullWeights(
             n_features,
             n_blocks,

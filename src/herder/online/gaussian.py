@@ -10,7 +10,7 @@ Gaussian to :math:`A \Sigma A^T` with :math:`A = (\Sigma^{-1} + C x x^T)^{-1} \S
 precision grows by :math:`(2C + C^2 v) x x^T`, that of AROW by :math:`C x x^T` [crammer2010]_,
 [crammer2009]_. A larger C learns faster and narrows faster; the precision never falls (without
 forgetting), so the steps shrink as evidence comes in, which is what makes these learners calm
-under wrong labels.
+under label noise.
 
 The second-order perceptron [cesa2005]_ is AROW's update at mistakes only: its weight vector
 :math:`(I/C + \sum x x^T)^{-1} \sum y x` over the mistakes is the mean above, and the instance at
@@ -127,7 +127,7 @@ class GaussianClassifier(OnlineClassifier):
         return float(self.C)
 
     def _linear_weights(self, name: str) -> Any:
-        """Give the weights, unless they live in the feature space of a kernel."""
+        """Return the weights, unless they live in the feature space of a kernel."""
         check_fitted(self, "classes_")
         if self.kernel is not None:
             raise AttributeError(f"a model with a kernel has no {name}; see dual_coef_")
@@ -195,7 +195,7 @@ class GaussianClassifier(OnlineClassifier):
         return np.array([max(float(row @ row), VARIANCE_FLOOR) for row in last])
 
     def decision_variance(self, X: RowsLike) -> NDArray[np.float64]:
-        """Give the variances of the scores of `decision_function`."""
+        """Return the variances of the scores of `decision_function`."""
         check_fitted(self, "classes_")
         rows = fit_rows(self, X, reset=False)
         if len(self.classes_) != 2:
@@ -205,7 +205,7 @@ class GaussianClassifier(OnlineClassifier):
         return self._weights.gap_variances(rows, np.tile([1, 0], (rows.shape[0], 1)))[:, 1]
 
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
-        r"""Give the probabilities of the classes by the probit of margin and variance.
+        r"""Return the probabilities of the classes by the probit of margin and variance.
 
         For two classes :math:`\Phi(\mu^T x / \sqrt{1 + v})`; for more, that of each class against
         the best other one, scaled to sum to one. They are as good as the Gaussian: see
@@ -222,7 +222,7 @@ class GaussianClassifier(OnlineClassifier):
 
 
 class NHERD(GaussianClassifier):
-    """Gaussian herding of weight vectors: an online classifier that bears wrong labels.
+    """Gaussian herding of weight vectors: an online classifier robust to label noise.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class NHERD(GaussianClassifier):
     shuffle : bool, default True
         Whether ``fit`` takes rows in random order; ``partial_fit`` never does.
     random_state : int, Generator or None, default 0
-        For the order of rows, and for the rows held back by early stopping.
+        For the order of rows, and for the rows held out by early stopping.
     average : bool, default False
         Predict with the mean weights averaged over all rows seen.
     forget : float, default 0.0
@@ -256,7 +256,7 @@ class NHERD(GaussianClassifier):
         Hold back rows in ``fit`` and stop when their error has not fallen for some passes; the
         best pass is kept.
     validation_fraction : float, default 0.1
-        Share of rows held back.
+        Share of rows held out.
     n_iter_no_change : int, default 3
         Passes without improvement before it stops.
     kernel : {"linear", "rbf", "poly", "laplacian"}, callable or None

@@ -22,7 +22,7 @@ RandomState: TypeAlias = int | np.random.Generator | None
 def hold_back(
     n_rows: int, fraction: float | None, random_state: RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Give the rows to learn and those held back for early stopping, none without a fraction."""
+    """Return the rows to learn and those held out for early stopping, none without a fraction."""
     rows = np.arange(n_rows)
     if fraction is None:
         return rows, rows[:0]
@@ -36,7 +36,7 @@ def hold_back(
 
 
 def row_arrays(rows: Any) -> Arrays:
-    """Give rows that a model keeps, dense or CSR, as arrays by name."""
+    """Return rows that a model keeps, dense or CSR, as arrays by name."""
     if not sparse.issparse(rows):
         return {"supports": rows.copy()}
     parts = {name: getattr(rows, name).copy() for name in ("data", "indices", "indptr")}

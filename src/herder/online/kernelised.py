@@ -45,19 +45,19 @@ class KernelWeights:
         self.dual.n_seen += n_rows
 
     def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give the mean scores of rows, (n, B)."""
+        """Return the mean scores of rows, (n, B)."""
         return self.dual.scores(rows, average=self.average).reshape(rows.shape[0], -1)
 
     def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give the variances of the scores, (n, B)."""
+        """Return the variances of the scores, (n, B)."""
         return self.dual.variances(rows).reshape(rows.shape[0], -1)
 
     def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Give the variance of each score's gap to that of the rival block, (n, B)."""
+        """Return the variance of each score's gap to that of the rival block, (n, B)."""
         return self.dual.gap_variances(rows, rivals)
 
     def arrays(self) -> Arrays:
-        """Give all that was learnt, by name."""
+        """Return all that was learnt, by name."""
         return self.dual.arrays()
 
     def restore(self, arrays: Arrays, n_features: int) -> None:
@@ -65,7 +65,7 @@ class KernelWeights:
         self.dual.restore(arrays, n_features)
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "KernelWeights":
-        """Give a copy with more blocks: the old ones at ``places``, nothing known of the new."""
+        """Return a copy with more blocks: the old ones at ``places``, nothing known of the new."""
         dual = copy.deepcopy(self.dual)
         dual.spread(places, n_blocks)
         return KernelWeights(dual, average=self.average)

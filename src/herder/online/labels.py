@@ -45,7 +45,7 @@ def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
 
 
 def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the classes in order, and the place of each label among them."""
+    """Return the classes in order, and the place of each label among them."""
     check_classes(labels)
     return np.unique(labels, return_inverse=True)
 
@@ -53,7 +53,7 @@ def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
 def place_labels(
     labels: NDArray[Any], known: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Give the place of each label among ``known``, and which ones are not there."""
+    """Return the place of each label among ``known``, and which ones are not there."""
     if _is_text(labels) != _is_text(known):
         raise ParameterError(
             "y", f"have labels of the kind of {known.tolist()[0]!r}", labels.tolist()[0]
@@ -66,13 +66,13 @@ def place_labels(
 
 
 def join_labels(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Give the classes of both, in order."""
+    """Return the classes of both, in order."""
     check_classes(labels)
     return np.union1d(known, labels)
 
 
 def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
-    """Give a list of classes as JSON can hold it."""
+    """Return a list of classes as JSON can hold it."""
     values = classes.tolist()
     if classes.dtype.kind not in PLAIN_KINDS or not all(
         isinstance(value, bool | int | float | str) for value in values
@@ -94,7 +94,7 @@ def read_classes(plain: dict[str, Any]) -> NDArray[Any]:
 def class_factors(
     class_weight: object, classes: NDArray[Any], places: NDArray[np.intp], *, whole: bool
 ) -> NDArray[np.float64] | float:
-    """Give the factor of each row by its class; ``whole`` if these are all rows."""
+    """Return the factor of each row by its class; ``whole`` if these are all rows."""
     if class_weight is None:
         return 1.0
     if isinstance(class_weight, str):

@@ -72,7 +72,7 @@ class Mercer:
         positive_int(self.degree, "degree")
 
     def fixed(self, X: RowMatrix) -> Self:
-        """Give the kernel with a number for ``gamma``.
+        """Return the kernel with a number for ``gamma``.
 
         None is 1 / n_features, which suits standardised columns; "scale" divides that by the
         variance of all entries of ``X``.

@@ -138,7 +138,7 @@ class NamedModel:
             self.leave_out(done.n_left_out, len(labels))
 
     def part(self, places: NDArray[Any], seen: int) -> Any:
-        """Give the weights at some places after so many rows; the whole of a full covariance."""
+        """Return the weights at some places after so many rows; the whole of a full covariance."""
         whole = self.weights
         if isinstance(whole, FullWeights):
             return whole
@@ -153,7 +153,7 @@ class NamedModel:
         return part
 
     def padded(self, values: Floats, places: NDArray[Any]) -> Floats:
-        """Give rows as wide as their `part` of the weights."""
+        """Return rows as wide as their `part` of the weights."""
         if not isinstance(self.weights, FullWeights):
             return values
         rows = np.zeros((len(values), self.weights.means_.shape[1]))
@@ -164,7 +164,7 @@ class NamedModel:
         return rows
 
     def predict(self, x: Row) -> Any:
-        """Give the label of a row; None before the first label is known."""
+        """Return the label of a row; None before the first label is known."""
         if self.weights is None:
             return None
         stop = self.read_any(x)
@@ -179,7 +179,7 @@ class NamedModel:
         return self.labels[self.picks(scores)[0]]
 
     def odds(self, x: Row) -> dict[Hashable, float]:
-        """Give the probability of each label by the probit of margin and variance."""
+        """Return the probability of each label by the probit of margin and variance."""
         if self.weights is None:
             return {}
         stop = self.read_any(x)
@@ -198,7 +198,7 @@ class NamedModel:
         return dict(zip(self.labels, found[0].tolist(), strict=True))
 
     def answers(self, values: Floats, places: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Give scores, and variances as `probabilities` takes them, of rows (n, k).
+        """Return scores, and variances as `probabilities` takes them, of rows (n, k).
 
         The rows have values at the same k places.
         """
@@ -209,7 +209,7 @@ class NamedModel:
         return scores, part.gap_variances(rows, find_rivals(scores))
 
     def picks(self, scores: Floats) -> NDArray[np.intp]:
-        """Give the place of each row's class."""
+        """Return the place of each row's class."""
         return (scores[:, 0] > 0.0).astype(np.intp) if self.few else scores.argmax(axis=1)
 
     def read(self, x: Row) -> int:
@@ -229,7 +229,7 @@ class NamedModel:
         return n + 1
 
     def values_of(self, x: Row) -> Floats:
-        """Give the values of a row (1, k), or say which is no number."""
+        """Return the values of a row (1, k), or say which is no number."""
         try:
             return np.array([struct.unpack("d", struct.pack("d", v))[0] for v in x.values()])[None]
         except (struct.error, OverflowError, TypeError):
@@ -247,7 +247,7 @@ class NamedModel:
             return n + 1
 
     def places_of(self, names: Iterable[Hashable]) -> NDArray[np.intp]:
-        """Give the places of the bias and of names."""
+        """Return the places of the bias and of names."""
         get = self.index.get
         return np.array([0, *(get(name, STRANGE) for name in names)], np.intp)
 
@@ -259,7 +259,7 @@ class NamedModel:
         self.keys = None
 
     def add_names(self, names: Iterable[Hashable]) -> None:
-        """Give places to new names, in a larger table if need be."""
+        """Assign places to new names, in a larger table if need be."""
         index = self.index
         for name in names:
             if name not in index:
@@ -275,7 +275,7 @@ class NamedModel:
             self.dates = np.append(self.dates, np.zeros(size - len(self.dates), np.int64))
 
     def add_label(self, y: Any) -> int:
-        """Give a place to a new label, or say why not."""
+        """Assign a place to a new label, or say why not."""
         label = y.item() if isinstance(y, np.generic) else y
         if label is None or label != label:
             raise ParameterError("y", "be a label", label)
@@ -337,7 +337,7 @@ class NamedModel:
 
 @cache
 def packers(n: int) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Give functions that write n doubles and n integers into a buffer: nothing is quicker."""
+    """Return functions that write n doubles and n integers into a buffer: nothing is quicker."""
     return struct.Struct(f"{n}d").pack_into, struct.Struct(f"{n}i").pack_into
 
 

@@ -19,7 +19,7 @@ ABOVE_HALF = float(np.nextafter(0.5, 1.0))
 
 
 def find_rivals(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Give for each row and class of scores (n, B) the best other class; the lowest of equals."""
+    """Return the best other class for each row and class of scores; the lowest of equals."""
     ranked = np.argsort(-scores, axis=1, kind="stable")[:, :2]
     blocks = np.arange(scores.shape[1])
     return np.where(ranked[:, :1] == blocks, ranked[:, -1:], ranked[:, :1])
@@ -28,7 +28,7 @@ def find_rivals(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 def probabilities(
     scores: NDArray[np.float64], variances: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.float64]:
-    """Give probabilities (n, n_classes).
+    """Return probabilities (n, n_classes).
 
     The largest is that of the class with the largest score, even where the difference is too
     small to show.

@@ -66,7 +66,7 @@ def weight_tables(
     """
     classes = model.classes_.tolist()
     if len(classes) < 2:
-        return [Text(f"only {classes[0]} so far: there is nothing to tell apart yet")]
+        return [Text(f"only {classes[0]} so far: there is nothing to distinguish yet")]
     if not hasattr(model, "coef_"):
         return []
     names = getattr(model, "feature_names_in_", None)

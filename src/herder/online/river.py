@@ -106,11 +106,11 @@ class Adapter:
         self._model.learn(x, y, w)
 
     def predict_one(self, x: "Row", **kwargs: Any) -> Any:
-        """Give the label of a row; None before the first label is known."""
+        """Return the label of a row; None before the first label is known."""
         return self._model.predict(x)
 
     def predict_proba_one(self, x: "Row", **kwargs: Any) -> dict[Any, float]:
-        """Give the probability of each label, by the probit of margin and variance."""
+        """Return the probability of each label, by the probit of margin and variance."""
         self._need_variance()
         return self._model.odds(x)
 
@@ -139,7 +139,7 @@ class Adapter:
         model.learn_rows(rows, model.places_of(X.columns), labels)
 
     def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
-        """Give the labels of the rows of a data frame."""
+        """Return the labels of the rows of a data frame."""
         import pandas as pd
 
         model = self._model
@@ -149,7 +149,7 @@ class Adapter:
         return pd.Series([model.labels[pick] for pick in picks], index=X.index)
 
     def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
-        """Give the probability of each label for the rows of a data frame."""
+        """Return the probability of each label for the rows of a data frame."""
         import pandas as pd
 
         from herder.online.odds import probabilities
@@ -177,7 +177,7 @@ class Adapter:
 
 
 def _numbers(X: "pd.DataFrame") -> NDArray[np.float64]:
-    """Give the values of a data frame, if all of them are finite numbers."""
+    """Return the values of a data frame, if all of them are finite numbers."""
     from herder.online.named import check_finite
 
     if not X.columns.is_unique:

@@ -96,7 +96,7 @@ class Rule(NamedTuple):
 
 
 def step(rule: Rule, margin: float, variance: float, rate: float) -> tuple[float, float]:
-    """Give the step and the gain of precision for one row; both are 0 if it changes nothing.
+    """Return the step and the gain of precision for one row; both are 0 if it changes nothing.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class SpanGaussian:
         return self.coef - self._drift[: self.size] / max(n_seen, 1)
 
     def relax(self, forget: float) -> None:
-        """Give back a share of the prior's variance."""
+        """Restore a share of the prior's variance."""
         self.keep *= 1.0 - forget
         if self.keep < 0.5:
             _jit.relax(self._cover, self.size, self.keep)
@@ -186,7 +186,7 @@ class SpanGaussian:
 
 
 def with_room(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """Give ``array``, or a copy at least twice as long if it has not ``length`` entries."""
+    """Return ``array``, or a copy at least twice as long if it has not ``length`` entries."""
     if len(array) >= length:
         return array
     longer = np.empty((max(length, 2 * len(array)), *array.shape[1:]), array.dtype)

@@ -35,7 +35,7 @@ BLOCK = 2**23
 class VotedPerceptron(OnlineClassifier):
     """The voted perceptron; parameters not listed are those of `NHERD`.
 
-    More than two classes are told apart one against the rest, by their shares of votes; averaging
+    More than two classes are distinguished one-vs-rest, by their shares of votes; averaging
     the weights instead is ``Perceptron(average=True)``.
 
     Parameters
@@ -150,7 +150,7 @@ class Voters:
         self.signs, self.births = self.signs[extra:], self.births[extra:]
 
     def poll(self, rows: RowMatrix, seen: int, *, bias: bool) -> NDArray[np.float64]:
-        """Give the sum of votes on each row over the number of votes, from -1 to 1."""
+        """Return the sum of votes on each row over the number of votes, from -1 to 1."""
         if self.signs.size == 0:
             return np.zeros(rows.shape[0])
         lives = np.diff(self.births, append=float(seen))
@@ -168,7 +168,7 @@ class Voters:
         return found
 
     def arrays(self) -> Arrays:
-        """Give the mistakes, and what is left of those that are no longer kept, by name."""
+        """Return the mistakes, and what is left of those that are no longer kept, by name."""
         found = {"signs": self.signs, "births": self.births, "base": self.base}
         return found | {"base_votes": np.array([self.base_votes])} | row_arrays(self.mistakes)
 
@@ -217,12 +217,12 @@ class Ballot:
         self.last.skip(n_rows)
 
     def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give the votes on every row, (n, B)."""
+        """Return the votes on every row, (n, B)."""
         polls = [v.poll(rows, self.last.seen + 1, bias=self.last.bias) for v in self.voters]
         return np.column_stack(polls)
 
     def arrays(self) -> Arrays:
-        """Give the last weights, and the mistakes of every block, by name."""
+        """Return the last weights, and the mistakes of every block, by name."""
         found = self.last.arrays()
         for b, voters in enumerate(self.voters):
             found |= nest(f"{b}.", voters.arrays())
@@ -237,7 +237,7 @@ class Ballot:
         ]
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "Ballot":
-        """Give a copy with more blocks, the old ones at ``places``."""
+        """Return a copy with more blocks, the old ones at ``places``."""
         new = Ballot(self.last.spread(places, n_blocks), self.budget)
         for place, voters in zip(places, self.voters, strict=True):
             new.voters[place] = voters

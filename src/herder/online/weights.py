@@ -173,20 +173,20 @@ class DiagonalWeights:
         self.seen += n_rows
 
     def scores(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give mu.x for every row and block, (n, B)."""
+        """Return mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
 
     def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
-        """Give x'Sx for every row and block, (n, B)."""
+        """Return x'Sx for every row and block, (n, B)."""
         return applied(_squared(rows), self.table[:, :, 1], bias=self.bias)
 
     def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Give the variance of each score's gap to that of the rival block, (n, B)."""
+        """Return the variance of each score's gap to that of the rival block, (n, B)."""
         found = self.variances(rows)
         return found + np.take_along_axis(found, rivals, axis=1)
 
     def arrays(self) -> Arrays:
-        """Give all that was learnt, by name."""
+        """Return all that was learnt, by name."""
         found = {"mean": self.table[:, :, 0].T, "variance": self.table[:, :, 1].T}
         if self.drift is not None:
             found["drift"] = self.drift.T
@@ -203,7 +203,7 @@ class DiagonalWeights:
         self.seen = int(read_array(arrays, "seen", (1,), np.int64, low=0)[0])
 
     def extended(self, n_features: int) -> "DiagonalWeights":
-        """Give a copy with more features, which are at the prior."""
+        """Return a copy with more features, which are at the prior."""
         old = len(self.table) - self.bias
         new = self._prior(n_features, self.n_blocks)
         new.table[:old] = self.table[:old]
@@ -216,7 +216,7 @@ class DiagonalWeights:
         return new
 
     def spread(self, places: NDArray[np.intp], n_blocks: int) -> "DiagonalWeights":
-        """Give a copy with more blocks: the old ones at ``places``, the new ones at the prior."""
+        """Return a copy with more blocks: old ones at ``places``, new ones at the prior."""
         new = self._prior(len(self.table) - self.bias, n_blocks)
         new.table[:, places] = self.table
         if new.drift is not None and self.drift is not None:
@@ -224,7 +224,7 @@ class DiagonalWeights:
         return new
 
     def _prior(self, n_features: int, n_blocks: int) -> "DiagonalWeights":
-        """Give weights of this kind that have seen as much and know nothing."""
+        """Return weights of this kind that have seen as much and know nothing."""
         new = DiagonalWeights(
             n_features,
             n_blocks,
@@ -254,7 +254,7 @@ def _relax(table: NDArray[np.float64], ages: NDArray[np.int64], turns: int, rule
 
 
 def summed(passes: list[PassCounts]) -> PassCounts:
-    """Give what several passes did."""
+    """Return what several passes did."""
     return PassCounts(
         sum(part.n_updates for part in passes),
         sum(part.n_wrong for part in passes),
@@ -263,7 +263,7 @@ def summed(passes: list[PassCounts]) -> PassCounts:
 
 
 def applied(rows: RowMatrix, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
-    """Give rows times weights (D, B), the last of which is the bias if there is one."""
+    """Return rows times weights (D, B), the last of which is the bias if there is one."""
     width = rows.shape[1]
     found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)
     return found + weights[width] if bias else found

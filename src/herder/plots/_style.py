@@ -21,7 +21,7 @@ STATES = ("#99d8cf", "#fcd9a0", "#d3c3f7", "#f5b5c4", "#bcd7f5", "#d5e3a3")
 def new_figure(
     n_axes: int = 1, *, width: float = 5.4, height: float = 3.5, n_rows: int = 1
 ) -> "tuple[Figure, Any]":
-    """Give a figure and its axes, side by side, or in rows of that many; one Axes if only one."""
+    """Return a figure and its axes, side by side or in rows of that many; one Axes if one."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -36,7 +36,7 @@ def new_figure(
 
 
 def line_style(place: int) -> dict[str, Any]:
-    """Give colour and dashes of the line at a place: once the colours are over, dashes differ."""
+    """Return colour and dashes of the line at a place: after the colours, dashes differ."""
     return {
         "color": SERIES[place % len(SERIES)],
         "linestyle": ("-", "--", ":")[place // len(SERIES) % 3],

@@ -119,5 +119,5 @@ def _draw_path(ax: Any, path: NDArray[np.float64]) -> None:
 
 
 def _numbers(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Give exact integers and fractions as floats, for the eye only."""
+    """Return exact integers and fractions as floats, for the eye only."""
     return np.asarray(values, dtype=np.float64)

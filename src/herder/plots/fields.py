@@ -288,7 +288,7 @@ def plot_sampling(
 
 
 def _field_of(model: Any, name: str) -> PairwiseModel | PottsModel:
-    """Give the model itself, or that of a fitted machine."""
+    """Return the model itself, or that of a fitted machine."""
     if isinstance(model, PairwiseModel | PottsModel):
         return model
     if isinstance(model, BaseEstimator):
@@ -314,7 +314,7 @@ def _diverging() -> Any:
 
 
 def _palette(n_values: int, colours: Sequence[str] | None) -> dict[str, Any]:
-    """Give the arguments of imshow that draw codes 0, 1, ... each in its own colour."""
+    """Return the arguments of imshow that draw codes 0, 1, ... each in its own colour."""
     from matplotlib.colors import ListedColormap
 
     if colours is None:
@@ -339,7 +339,7 @@ def _shape_of(shape: Any) -> tuple[int, int]:
 
 
 def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
-    """Give all states of a site: those of the model, or those that are there."""
+    """Return all states of a site: those of the model, or those that are there."""
     if isinstance(shape, PairwiseModel | PottsModel):
         wanted = np.array(shape.states)
         if not np.isin(states, wanted).all():
@@ -354,7 +354,7 @@ def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
 
 
 def _bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the edges of bins; where energies lie on a ladder, each bin holds as many rungs."""
+    """Return the edges of bins; where energies lie on a ladder, each bin holds as many rungs."""
     low, high = float(values.min()), float(values.max())
     if low == high:
         return np.array([low - 0.5, low + 0.5])
@@ -381,6 +381,6 @@ def _energies(values: ArrayLike, label: str) -> NDArray[np.float64]:
 
 
 def _by_site(values: ArrayLike) -> NDArray[np.float64]:
-    """Give marginals as a table, of one column for binary sites."""
+    """Return marginals as a table, of one column for binary sites."""
     table = np.asarray(values, dtype=np.float64)
     return table.reshape(len(table), -1)

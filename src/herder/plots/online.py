@@ -256,7 +256,7 @@ def _figure_two(C: float) -> Mapping[str, GaussianClassifier]:
 def _taught(
     model: GaussianClassifier, x: NDArray[np.float64], label: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give mean and covariance of a copy of the model after the row."""
+    """Return mean and covariance of a copy of the model after the row."""
     from sklearn.base import clone
 
     if not isinstance(model, GaussianClassifier) or model.fit_intercept:
@@ -319,7 +319,7 @@ def _dashes(place: int) -> str:
 
 
 def _block_of(model: OnlineClassifier, label: Any) -> tuple[int, Any]:
-    """Give the block of weights that speaks for a class, and the class."""
+    """Return the block of weights that speaks for a class, and the class."""
     classes = model.classes_.tolist()
     if len(model.coef_) == 1:
         if label is not None and label != classes[1]:
@@ -331,7 +331,7 @@ def _block_of(model: OnlineClassifier, label: Any) -> tuple[int, Any]:
 
 
 def _deviations(model: OnlineClassifier) -> NDArray[np.float64] | None:
-    """Give the standard deviations of the weights, shaped like ``coef_``, if there are any."""
+    """Return the standard deviations of the weights, shaped like ``coef_``, if there are any."""
     if not isinstance(model, GaussianClassifier):
         return None
     spread, shape = model.covariance_, model.coef_.shape

@@ -270,7 +270,7 @@ def _shares(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
 def _places(
     values: NDArray[Any], names: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Give every row's place in the picture, (n, 1) or (n, 2), and the names of the axes."""
+    """Return every row's place in the picture, (n, 1) or (n, 2), and the names of the axes."""
     n, d = values.shape
     if d <= 2:
         return np.asarray(values, dtype=np.float64), tuple(names)

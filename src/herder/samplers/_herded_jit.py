@@ -75,7 +75,7 @@ def _stir(word: np.uint64) -> np.uint64:
 
 @jit
 def _scatter(first: np.uint64, second: np.uint64, salt: np.uint64) -> np.uint64:
-    """Give a word of 64 bits that looks random in all bits of a key.
+    """Return a word of 64 bits that looks random in all bits of a key.
 
     Keys are exclusive-or of words, and thresholds on such sums would be followed by the chain.
     """
@@ -88,7 +88,7 @@ def _scatter(first: np.uint64, second: np.uint64, salt: np.uint64) -> np.uint64:
 
 @jit
 def _find(contexts: Contexts, first: np.uint64, second: np.uint64) -> np.intp:
-    """Give the slot of a context, or the free slot where it belongs."""
+    """Return the slot of a context, or the free slot where it belongs."""
     free = np.uint64(0)
     mask = np.intp(contexts.first.shape[0] - 1)
     slot = np.intp(first & np.uint64(mask))  # keys are evenly scattered as they are

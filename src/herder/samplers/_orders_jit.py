@@ -12,7 +12,7 @@ def fill_colours(
     indices: NDArray[np.intp],  # (n_neighbours,)
     colours: NDArray[np.intp],  # (n_sites,), -1; filled in place
 ) -> None:
-    """Give each site the lowest colour that no neighbour before it has."""
+    """Assign to each site the lowest colour that no neighbour before it has."""
     taken = np.full(colours.shape[0] + 1, -1, dtype=np.intp)  # the last site that saw a colour
     for site in range(colours.shape[0]):
         for e in range(indptr[site], indptr[site + 1]):

@@ -16,7 +16,7 @@ however few the sweeps and however badly they mix [neal2001]_. With the mean of 
 weights the estimate of log Z has the standard error :math:`s_w / (\bar w \sqrt C)`, to first
 order. That holds when many chains share the weight: their effective number is
 :math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and a
-warning says so. All chains may miss a valley that is far more probable than what they saw, with
+warning says so. All chains may miss a mode that is far more probable than what they saw, with
 weights that look fine; so a few chains of Gibbs sampling look for lower energies.
 """
 
@@ -53,7 +53,7 @@ NOISE = 2**16
 N_SCOUTS = 8
 SCOUT_SWEEPS = 300
 
-#: Energies this many standard deviations lower than the annealed ones are another valley.
+#: Energies this many standard deviations lower than the annealed ones are another mode.
 DEEPER = 6.0
 
 
@@ -263,7 +263,7 @@ def _summarise(
     elif missed:
         warnings.warn(
             "log Z is too small: Gibbs sampling found states far more probable than all that were "
-            "annealed; the model has valleys that annealing does not reach",
+            "annealed; the model has modes that annealing does not reach",
             AnnealingWarning,
             stacklevel=3,
         )

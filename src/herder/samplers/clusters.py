@@ -80,7 +80,7 @@ def cluster_factory(
     random_state: int | np.random.Generator | None = 0,
     n_chains: int = 1,
 ) -> ChainFactory:
-    """Give the maker of chains."""
+    """Return the maker of chains."""
     model = condition.field
     if not isinstance(model, PairwiseModel) and (model.edge_weights < 0).any():
         worst = model.edge_weights.min()
@@ -147,7 +147,7 @@ class _ClusterChain:
         self.n_sweeps += len(out)
 
     def to_state(self) -> State:
-        """Give the state and the clusters counted so far, and the random generators."""
+        """Return the state and the clusters counted so far, and the random generators."""
         counts = np.array([self.n_sweeps, self.n_clusters], dtype=np.int64)
         arrays = {"x": self.x.copy(), "counts": counts}
         return arrays, plain_generators(self.edge_rng, self.coin_rng)
@@ -160,7 +160,7 @@ class _ClusterChain:
         set_generators(header, self.edge_rng, self.coin_rng)
 
     def diagnostics(self) -> dict[str, float]:
-        """Give the mean number of sites in a cluster."""
+        """Return the mean number of sites in a cluster."""
         return {"cluster_size": self.n_sweeps * len(self.x) / max(1, self.n_clusters)}
 
 

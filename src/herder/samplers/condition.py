@@ -37,17 +37,17 @@ class ConditionedModel:
             self.template = model.codes(whole)[0]
 
     def restrict(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give the free sites of whole states."""
+        """Return the free sites of whole states."""
         return np.ascontiguousarray(codes[..., self.free])
 
     def scan(self, order: str | ArrayLike) -> NDArray[np.intp]:
-        """Give the order of a sweep over the free sites, by their numbers among these."""
+        """Return the order of a sweep over the free sites, by their numbers among these."""
         number = np.empty(self.model.n_sites, dtype=np.intp)
         number[self.free] = np.arange(len(self.free))
         return number[scan_order(self.model, order, self.held)]
 
     def whole(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give whole states from those of the free sites."""
+        """Return whole states from those of the free sites."""
         if not len(self.held):
             return codes
         states = np.tile(self.template, (len(codes), 1))
@@ -55,7 +55,7 @@ class ConditionedModel:
         return states
 
     def values(self, codes: NDArray[np.uint8]) -> NDArray[np.int8]:
-        """Give codes as states of the model."""
+        """Return codes as states of the model."""
         if isinstance(self.model, PairwiseModel) and self.model.states == (-1, 1):
             return codes.astype(np.int8) * np.int8(2) - np.int8(1)
         return codes.astype(np.int8)
@@ -64,7 +64,7 @@ class ConditionedModel:
 def check_start(
     condition: ConditionedModel, start: ArrayLike | None, n_chains: int
 ) -> list[NDArray[np.uint8] | None]:
-    """Give the free sites of first states, one for each chain."""
+    """Return the free sites of first states, one for each chain."""
     if start is None:
         return [None] * n_chains
     given = np.array(np.asarray(start), ndmin=1)

@@ -71,7 +71,7 @@ def gibbs(
     order : {"sequential", "reversed", "checkerboard"} or array-like of int
         Order of the sites within a sweep.
     temperatures : sequence of float, optional
-        From 1 upwards: parallel tempering, for models whose chains stay in one valley. ``swaps``
+        From 1 upwards: parallel tempering, for models whose chains stay in one mode. ``swaps``
         in the diagnostics is the share of exchanges that were taken.
     random_state : int, Generator or None
         Seed; every chain has its own generators made from it.
@@ -113,7 +113,7 @@ def gibbs_factory(
     random_state: int | np.random.Generator | None = 0,
     n_chains: int = 1,
 ) -> ChainFactory:
-    """Give the maker of chains."""
+    """Return the maker of chains."""
     model = condition.field
     path = condition.scan(order)
     heats = _check_heats(temperatures)
@@ -132,7 +132,7 @@ def gibbs_factory(
 def chain_seeds(
     random_state: int | np.random.Generator | None, n_chains: int
 ) -> list[np.random.SeedSequence]:
-    """Give a seed for each chain; more chains leave those of the first as they are."""
+    """Return a seed for each chain; more chains leave those of the first as they are."""
     rng = generator(random_state)
     entropy: Any = random_state
     if isinstance(random_state, np.random.Generator):
@@ -167,7 +167,7 @@ class _Table(NamedTuple):
 
 
 def chance_table(model: PairwiseModel) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Give the neighbours of 0/1 sites, and P(1) for all states of these.
+    """Return the neighbours of 0/1 sites, and P(1) for all states of these.
 
     Neighbours are in rows of equal length, filled with n_sites, whose state is always 0; four
     at least, so that grids have a loop without a loop inside. Neighbour d is bit d of a state.
@@ -236,7 +236,7 @@ class _Gains:
         self.stride = max(1, NOISE // (len(heats) * len(order) * self.n_states))
 
     def at(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Give the gains of all states at all sites of a state."""
+        """Return the gains of all states at all sites of a state."""
         f = self.base.copy()
         fill = _jit.add_binary if self.binary else _jit.add_potts
         fill(self.near, x, f)

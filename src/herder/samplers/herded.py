@@ -125,7 +125,7 @@ def herded_factory(
     initial: str = "spread",
     max_contexts: int = 2**25,
 ) -> ChainFactory:
-    """Give the maker of chains."""
+    """Return the maker of chains."""
     model = condition.field
     path = condition.scan(order)
     spread = one_of(initial, "initial", INITIAL) == "spread"
@@ -149,7 +149,7 @@ def herded_factory(
 
 
 def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Give words whose bits are well mixed, the same for the same number (splitmix64)."""
+    """Return words whose bits are well mixed, the same for the same number (splitmix64)."""
     size = int(np.prod(shape))
     gamma = np.uint64(0x9E3779B97F4A7C15)
     seed = np.array([number], dtype=np.uint64) * np.uint64(0xD1B54A32D192ED03)
@@ -160,7 +160,7 @@ def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
 
 
 def first_state(n_sites: int, n_states: int, number: int) -> NDArray[np.uint8]:
-    """Give the state that chain ``number`` begins with: the lowest for the first."""
+    """Return the state that chain ``number`` begins with: the lowest for the first."""
     if number == 0:
         return np.zeros(n_sites, dtype=np.uint8)
     words = scattered_words(2 * number + FIRST, (n_sites,))
@@ -208,7 +208,7 @@ class TableHerd:
         _jit.sweep_table(self.near, self.order, self.table, self.x, out)
 
     def to_state(self) -> State:
-        """Give the state and the weights; there are no random generators."""
+        """Return the state and the weights; there are no random generators."""
         return {"x": self.x.copy(), "weights": self.table[:, :, 0].copy()}, plain_generators()
 
     def restore(self, arrays: Arrays, header: Header) -> None:
@@ -220,7 +220,7 @@ class TableHerd:
         self.table[:, :, 0] = read_array(arrays, "weights", shape, np.int64, low=-FAR, high=FAR)
 
     def diagnostics(self) -> dict[str, float]:
-        """Give the number of weights: one for each neighbourhood."""
+        """Return the number of weights: one for each neighbourhood."""
         return {"n_weights": self.n_weights}
 
 
@@ -287,7 +287,7 @@ class ContextHerd:
                 self._grow(self.contexts)
 
     def to_state(self) -> State:
-        """Give the state and the weights of all contexts; there are no random generators."""
+        """Return the state and the weights of all contexts; there are no random generators."""
         contexts = self.contexts
         used = (contexts.first != 0) | (contexts.second != 0)
         kept = {key: getattr(contexts, key)[used] for key in KEPT}
@@ -310,12 +310,12 @@ class ContextHerd:
         self._grow(found)
 
     def diagnostics(self) -> dict[str, float]:
-        """Give the number of weights that came up."""
+        """Return the number of weights that came up."""
         return {"n_weights": int(self.contexts.met[0]) * (self.contexts.weights.shape[1] - 1)}
 
 
 def as_potts(model: Field) -> PottsModel:
-    """Give a binary model as one with two states of a Potts model; a Potts model as it is.
+    """Return a binary model as one with two states of a Potts model; a Potts model as it is.
 
     With :math:`x_i x_j = [x_i = x_j] / 2 + (x_i + x_j - 1) / 2` for 0/1 states.
     """

@@ -9,7 +9,7 @@ they are full. From the means :math:`m_k` of K batches over all chains,
 
 and R-hat compares the variance within the two halves of each chain with that between them
 [gelman1992]_. Both look at the indicator of each state of each site. Where R-hat is above 1.1,
-as when each chain stays in its valley, the error is that of the means of the chains. Nothing
+as when each chain stays in its mode, the error is that of the means of the chains. Nothing
 depends on how a run was cut into calls, but for the rounding of functions.
 """
 
@@ -139,7 +139,7 @@ class Monitor:
         return self.batches.sum(axis=0, dtype=np.int64)
 
     def arrays(self) -> Arrays:
-        """Give all that has been counted, to go on from."""
+        """Return all that has been counted, to go on from."""
         found = {
             "counts": np.array([self.n_sweeps, self.length], dtype=np.int64),
             "batches": self.batches.copy(),
@@ -178,7 +178,7 @@ class Monitor:
 def batch_errors(
     monitors: list[Monitor],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give standard errors and effective sample sizes of indicators, (n_sites, n_columns)."""
+    """Return standard errors and effective sample sizes of indicators, (n_sites, n_columns)."""
     length = monitors[0].length
     full = monitors[0].n_sweeps // length
     means = np.concatenate([monitor.batches[:full] for monitor in monitors]) / length
@@ -197,7 +197,7 @@ def batch_errors(
 
 
 def split_r_hat(monitors: list[Monitor]) -> NDArray[np.float64]:
-    """Give R-hat of indicators over half chains, (n_sites, n_columns)."""
+    """Return R-hat of indicators over half chains, (n_sites, n_columns)."""
     length = monitors[0].length
     half = monitors[0].n_sweeps // length // 2
     if half < 1 or half * length < 2:

@@ -16,7 +16,7 @@ def run_notes(
     r_hat: NDArray[np.float64],
     ess: NDArray[np.float64],
 ) -> tuple[str, ...]:
-    """Give what a reader of the averages should know.
+    """Return what a reader of the averages should know.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def check_model(model: object) -> None:
 
 
 def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> NDArray[np.intp]:
-    """Give the sites in the order of a sweep.
+    """Return the sites in the order of a sweep.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _whole_order(model: Field, order: str | ArrayLike, held: NDArray[np.intp]) -
 
 
 def colour_sites(adjacency: Adjacency) -> NDArray[np.intp]:
-    """Give each site the lowest colour that no neighbour before it has."""
+    """Assign to each site the lowest colour that no neighbour before it has."""
     from herder.samplers._orders_jit import fill_colours
 
     colours = np.full(len(adjacency.indptr) - 1, -1, dtype=np.intp)

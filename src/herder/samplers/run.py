@@ -50,7 +50,7 @@ class Chain(Protocol):
         ...
 
     def to_state(self) -> State:
-        """Give the arrays that it goes on from, and the states of its random generators."""
+        """Return the arrays that it goes on from, and the states of its random generators."""
         ...
 
     def restore(self, arrays: Arrays, header: Header) -> None:
@@ -58,7 +58,7 @@ class Chain(Protocol):
         ...
 
     def diagnostics(self) -> dict[str, float]:
-        """Give what it has to say of itself."""
+        """Return what it has to say of itself."""
         ...
 
 
@@ -272,7 +272,7 @@ def _summarise(
 
 
 def _worst(columns: NDArray[np.float64], pick: Any) -> NDArray[np.float64]:
-    """Give the worst over the states of each site; NaN where a state never came or went."""
+    """Return the worst over the states of each site; NaN where a state never came or went."""
     return pick.reduce(columns, axis=1)
 
 

@@ -55,7 +55,7 @@ class ChainPosition:
 
 
 def plain_generators(*generators: np.random.Generator) -> Header:
-    """Give the states of random generators as JSON can hold them."""
+    """Return the states of random generators as JSON can hold them."""
     return {"generators": [generator.bit_generator.state for generator in generators]}
 
 
@@ -93,7 +93,7 @@ class SamplingPosition:
         return load_as(cls, path)
 
     def to_state(self) -> State:
-        """Give the arrays of all chains, and a header that JSON can hold."""
+        """Return the arrays of all chains, and a header that JSON can hold."""
         arrays: Arrays = {}
         for k, chain in enumerate(self.chains):
             arrays |= nest(f"{k}/at/", chain.arrays) | nest(f"{k}/counted/", chain.counted)
@@ -325,7 +325,7 @@ class Sampling:
         return self.samples.reshape(self.n_chains, -1, self.samples.shape[1])
 
     def to_arviz(self, name: str = "x") -> Any:
-        """Give the samples as a posterior group of ArviZ, with dimensions chain, draw and site.
+        """Return the samples as a posterior group of ArviZ, with dimensions chain, draw and site.
 
         Parameters
         ----------

@@ -191,7 +191,7 @@ def _label(order: str | ArrayLike) -> str:
 
 
 def _pieces(model: Field, n_pieces: int) -> list[NDArray[np.intp]]:
-    """Give sets of neighbouring sites, around the strongest and then the next ones."""
+    """Return sets of neighbouring sites, around the strongest and then the next ones."""
     size = int(np.log(PIECE_STATES) / np.log(model.n_states) + 1e-9)
     if model.n_sites <= size:
         return [np.arange(model.n_sites)]
@@ -220,7 +220,7 @@ def _pieces(model: Field, n_pieces: int) -> list[NDArray[np.intp]]:
 def _try_piece(
     model: Field, sites: NDArray[np.intp], paths: dict[str, NDArray[np.intp]], n_sweeps: int
 ) -> list[tuple[float, ...]]:
-    """Give the errors of each order, in the order of `OrderReport`."""
+    """Return the errors of each order, in the order of `OrderReport`."""
     piece = _cut(model, sites)
     number = np.full(model.n_sites, -1)
     number[sites] = np.arange(len(sites))
@@ -237,7 +237,7 @@ def _try_piece(
 
 
 def _errors(model: Field, codes: NDArray[np.uint8]) -> tuple[float, float]:
-    """Give the root mean square error of the marginals, and the total variation."""
+    """Return the root mean square error of the marginals, and the total variation."""
     exact = model.exact(method="enumerate")
     if exact.probabilities is None:
         raise ValueError("a piece must be small enough to know all its states")
@@ -250,7 +250,7 @@ def _errors(model: Field, codes: NDArray[np.uint8]) -> tuple[float, float]:
 
 
 def _cut(model: Field, sites: NDArray[np.intp]) -> Field:
-    """Give the model of some sites alone, without the others."""
+    """Return the model of some sites alone, without the others."""
     among, _, _ = split_couplings(model.couplings, sites, sites[:0])
     if isinstance(model, PairwiseModel):
         return PairwiseModel(among, model.biases[sites], model.states)
