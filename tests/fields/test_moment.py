@@ -13,7 +13,7 @@ from herder import MomentHerder, Moments, moment_herd
 from herder.core import Checkpoint, save_checkpoint
 from herder.core.state import ModelFileError
 from herder.fields import Position
-from herder.fields.row_filter import RowCondition
+from herder.fields.row_filter import RowFilter
 from herder.models import CliqueFeatures
 from tests.fields.test_retrace import coupled_rows, mixed_rows
 from tests.naming import refuses
@@ -174,7 +174,7 @@ def test_where_keeps_the_rows_that_match():
     got = one["e"].value_counts(normalize=True).reindex(given.index, fill_value=0)
     assert np.abs(given - got).max() < 0.03  # pairs match, so conditional singles do
     with refuses("where", match="got two for 'a'"):
-        RowCondition(herder.moments_, [("a", 1), ("a", 0)])
+        RowFilter(herder.moments_, [("a", 1), ("a", 0)])
     with refuses("where"):
         herder.sample(3, where={"z": 1})
     with pytest.raises(ValueError, match="value of 'b' must be one of"):

@@ -28,7 +28,7 @@ from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
 from herder.fields.live import RESTARTS, MomentHerd, Position, check_codes
-from herder.fields.row_filter import RowCondition
+from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import RowIndex, index_source, restart_rows
 from herder.fields.synthesis import Synthesis
 from herder.models.features import ENCODINGS
@@ -254,7 +254,7 @@ class MomentHerder(BaseEstimator):
         return Synthesis(
             self.start(progress=progress),
             positive_int(n_samples, "n_samples"),
-            condition=RowCondition(self.moments_, where) if where else None,
+            condition=RowFilter(self.moments_, where) if where else None,
             index=self._index,
             count_above=count_above,
             count_cells=count_cells,

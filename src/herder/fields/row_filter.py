@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError
 from herder.models.moments import Moments
 
-__all__ = ["RowCondition"]
+__all__ = ["RowFilter"]
 
 #: Herded rows in a row that do not meet a condition before it is given up.
 MAX_FRUITLESS = 1_000_000
 
 
-class RowCondition:
+class RowFilter:
     """Columns that must have given values.
 
     Parameters

@@ -30,7 +30,7 @@ from herder.data.variables import Codes, decode
 from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
-from herder.fields.row_filter import RowCondition
+from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
@@ -63,7 +63,7 @@ class Synthesis(Summarised):
         The herd, past its burn-in.
     n_rows : int
         Rows to make.
-    condition : RowCondition, optional
+    condition : RowFilter, optional
         What the rows must meet; those that do not are herded and left out.
     index : RowIndex, optional
         Of the table's rows, to find copies of them.
@@ -89,7 +89,7 @@ class Synthesis(Summarised):
         live: MomentHerd,
         n_rows: int,
         *,
-        condition: RowCondition | None = None,
+        condition: RowFilter | None = None,
         index: RowIndex | None = None,
         count_above: int | None = None,
         count_cells: bool = False,
