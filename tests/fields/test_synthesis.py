@@ -6,7 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from herder import MomentHerder, Moments, count_bounds, count_distribution, count_estimate
+from herder import (
+    MomentHerder,
+    Moments,
+    count_bounds,
+    count_distribution,
+    count_estimate,
+    load,
+    save,
+)
 from herder.core.diagnostics import Diagnosis
 from herder.data import open_table, write_table
 from herder.data.variables import Codes
@@ -108,6 +116,26 @@ def test_an_index_within_a_memory_limit_keeps_a_part_of_the_rows():
     assert copied == compared < 2000
     assert part.counts is not None
     assert np.array_equal(part.counts, count_distribution(rows))
+
+
+@pytest.mark.parametrize("restarts", ["rows", "visited"])
+def test_a_saved_herder_finds_the_same_copies(file, tmp_path, restarts):
+    model = MomentHerder(restarts=restarts).fit_source(open_table(file[0]))
+    assert model._index is not None
+    model._index = replace(model._index, one_in=2)  # as of a table beyond the memory limit
+    save(model, tmp_path / "m")
+    back = load(tmp_path / "m")
+    assert back.herd(200).diagnostics.copied == model.herd(200).diagnostics.copied
+    assert model._index.counts is not None
+    assert np.array_equal(back._index.counts, model._index.counts)
+    assert (back._index.one_in, back._rows is None) == (2, restarts == "visited")
+
+
+def test_a_run_of_which_no_row_is_looked_at_copies_none(file):
+    model = MomentHerder().fit_source(open_table(file[0]))
+    assert model._index is not None
+    model._index = replace(model._index, one_in=2**40)
+    assert model.herd(5).diagnostics.copied == 0
 
 
 def test_memory_limits_are_said(file):

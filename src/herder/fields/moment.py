@@ -16,9 +16,7 @@ from herder.core.plain import (
     Arrays,
     Header,
     plain_estimator,
-    read_array,
     read_estimator,
-    read_number,
 )
 from herder.core.state import State, nest, unnest
 from herder.data.source import TableSource, silent
@@ -270,7 +268,7 @@ class MomentHerder(BaseEstimator):
         live = self.start(resume=position)
         samples = live.advance(n_samples)
         copied, compared = (0, 1) if self._index is None else self._index.count(samples)
-        share = None if self._index is None else copied / compared
+        share = None if self._index is None else copied / max(compared, 1)
         self.diagnostics_ = moment_diagnostics(live, self._index, share)
         return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
 
@@ -350,10 +348,10 @@ class MomentHerder(BaseEstimator):
         form = moment_state.plain_form(self._form)
         header = {**plain_estimator(self), "moments": moments, "form": form}
         arrays = nest("moments.", arrays)
-        if self._rows is not None and self._index is not None:
-            arrays |= {"rows": self._rows, "hashes": self._index.hashes}
-            header["duplicate_share"] = self._index.duplicate_share
-        return arrays, header
+        if self._rows is not None:
+            arrays["rows"] = self._rows
+        own, header["index"] = ({}, None) if self._index is None else self._index.to_state()
+        return arrays | nest("index.", own), header
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
@@ -364,8 +362,8 @@ class MomentHerder(BaseEstimator):
         herder._adopt(moments, moment_state.form_of_plain(header["form"], moments.n_variables))
         if "rows" in arrays:
             herder._rows = check_codes(arrays["rows"], moments)
-            hashes = read_array(arrays, "hashes", (None,), np.uint64)
-            herder._index = RowIndex(hashes, read_number(header, "duplicate_share", float))
+        if header["index"] is not None:
+            herder._index = RowIndex.from_state(unnest("index.", arrays), header["index"])
         return herder
 
     def _adopt(self, moments: Moments, form: TableForm) -> None:

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.plain import Arrays, Header, read_array, read_number
+from herder.core.state import State
 from herder.data.source import TableSource
 from herder.data.variables import Codes, encode
 from herder.models.moments import Moments
@@ -78,6 +81,32 @@ class RowIndex:
         distinct, times = np.unique(hashes, return_counts=True)
         share = float(times[times > 1].sum() / max(len(hashes), 1))
         return cls(distinct, share, one_in, ones / ones.sum() if binary else None)
+
+    def to_state(self) -> State:
+        """Return the hashes and P(k), and a header that JSON can hold."""
+        arrays: Arrays = {"hashes": self.hashes}
+        if self.counts is not None:
+            arrays["counts"] = self.counts
+        binary = self.counts is not None
+        share = self.duplicate_share
+        return arrays, {"duplicate_share": share, "one_in": self.one_in, "binary": binary}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make an index of what `to_state` returned."""
+        hashes = read_array(arrays, "hashes", (None,), np.uint64)
+        if (hashes[1:] <= hashes[:-1]).any():
+            raise ValueError("hashes that are not in order")
+        share, one_in = (
+            read_number(header, "duplicate_share", float),
+            read_number(header, "one_in"),
+        )
+        if share > 1 or one_in < 1 or one_in & (one_in - 1):
+            raise ValueError(f"duplicate_share = {share}, one_in = {one_in}")
+        counts = None
+        if header["binary"]:
+            counts = read_array(arrays, "counts", (None,), low=0, high=1)
+        return cls(hashes, share, one_in, counts)
 
     def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
         """Count the samples that equal a data row, and those that were looked at."""
