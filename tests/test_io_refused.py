@@ -239,8 +239,14 @@ HERDER_CASES = [
     ({}, {"moments.totals": np.array([4.0, 4.0, -4.0])}, "totals from"),
     ({}, {"rows": np.array([[0, 9]], np.int8)}, "rows must hold codes"),
     ({}, {"rows": np.zeros((1, 3), np.int8)}, "rows must be codes"),
-    ({}, {"hashes": np.zeros(2)}, "hashes of shape"),
-    ({"duplicate_share": "x"}, {}, "duplicate_share = 'x'"),
+    ({}, {"index.hashes": np.zeros(2)}, "hashes of shape"),
+    ({}, {"index.hashes": np.array([2, 1], np.uint64)}, "not in order"),
+    ({"index": {"duplicate_share": 0.5, "one_in": 3, "binary": False}}, {}, "one_in = 3"),
+    (
+        {"index": {"duplicate_share": "x", "one_in": 1, "binary": False}},
+        {},
+        "duplicate_share = 'x'",
+    ),
 ]
 KERNEL = {"name": "gaussian", "bandwidth": 1.0}
 THINNED_CASES = [
