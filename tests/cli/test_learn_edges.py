@@ -106,7 +106,7 @@ def test_a_line_left_out_leaves_no_trace(tmp_path, line, piped):
 def test_a_model_of_one_class_has_nothing_to_explain(tmp_path, algorithm):
     model, rows = tmp_path / "m.safetensors", written(tmp_path / "a.svm", "ham 1:1\nham 2:1\n")
     run("learn", rows, "-o", model, "--new-classes", "--algorithm", algorithm)
-    line = "only ham so far: there is nothing to tell apart yet\n"
+    line = "only ham so far: there is nothing to distinguish yet\n"
     assert run("predict", model, "--explain").stdout.endswith(line)
     done = run("predict", model, rows, "--explain")
     assert done.stdout.endswith(line)
