@@ -128,10 +128,7 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     from sklearn.utils import validation
 
     check: Any = validation
-    if type(y) is np.ndarray and y.shape == (n_rows,):
-        labels = y
-    else:
-        labels = np.asarray(check.column_or_1d(y, warn=True))
+    labels = np.asarray(check.column_or_1d(y, warn=True))
     check.check_consistent_length(labels, np.empty(n_rows))
     if labels.dtype.kind == "f":
         check.assert_all_finite(labels, input_name="y")
@@ -140,8 +137,6 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
 
 def check_classes(labels: NDArray[Any]) -> None:
     """Raise scikit-learn's ValueError if ``labels`` are numbers to predict, not classes."""
-    if labels.ndim == 1 and labels.dtype.kind in "biuUS":  # never numbers to predict
-        return
     from sklearn.utils.multiclass import check_classification_targets
 
     check_classification_targets(labels)

@@ -340,7 +340,7 @@ def test_lines_and_tables_are_told_apart(two, texts, tmp_path):
     assert by_lines.exists()
     for strange in ({"columns": 5}, {"columns": {"label": "a"}, "normalise": 1}, 3):
         save(fitted(NHERD(), TWO), other, meta={"input": strange})
-        assert f"{other} must say how its rows became features" in error_line(other, data)
+        assert f"{other} must say how rows become features" in error_line(other, data)
 
 
 def test_a_reader_that_has_seen_enough(two, tmp_path):

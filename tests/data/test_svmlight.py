@@ -15,8 +15,8 @@ from sklearn import datasets
 
 from herder.data import _svmlight_jit as _jit
 from herder.data import svmlight
-from herder.data.batches import label_kind, label_value
 from herder.data.broken import BrokenRows
+from herder.data.numerals import label_kind, label_value
 from herder.data.svmlight import read_svmlight
 
 

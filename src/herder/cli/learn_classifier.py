@@ -1,7 +1,6 @@
 """``herder learn classifier``: a linear classifier from rows that go by once."""
 
-import functools
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,7 +8,7 @@ import typer
 
 from herder._errors import ParameterError
 from herder.cli._options import RandomState
-from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, verb
+from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, option, verb
 from herder.core.summary import Summary, Text, counted
 
 if TYPE_CHECKING:
@@ -39,10 +38,6 @@ FIXED = (
 #: What to do about a broken row.
 SKIP_BROKEN = "--skip-broken leaves such {unit}s out"
 
-_input, _method, _output = (
-    functools.partial(typer.Option, rich_help_panel=panel) for panel in (INPUT, METHOD, OUTPUT)
-)
-
 
 @verb(
     example="herder learn classifier tickets.svm -o model.safetensors --normalise --test new.svm",
@@ -62,172 +57,148 @@ def learn_classifier(
     ],
     output: Annotated[
         Path,
-        _output(
-            "-o",
-            "--output",
-            metavar="MODEL",
-            help="File for the model (.safetensors).",
-        ),
+        option(OUTPUT, "File for the model (.safetensors).", "-o", "--output", metavar="MODEL"),
     ],
     algorithm: Annotated[
         Literal["nherd", "arow", "cw", "scw", "pa", "perceptron", "second-order"],
-        _method(
-            "--algorithm",
-            help="Gaussian herding, AROW, confidence-weighted (hard or soft), passive-aggressive, "
+        option(
+            METHOD,
+            "Gaussian herding, AROW, confidence-weighted (hard or soft), passive-aggressive, "
             "perceptron, second-order perceptron. The first two are robust to label noise.",
         ),
     ] = "nherd",
     C: Annotated[
         float | None,
-        _method(
+        option(
+            METHOD,
+            "How far one row moves the model, 1 by default; smaller for noisy labels and for "
+            "long rows that are not normalised.",
             "-C",
             metavar="NUMBER",
-            help="How far one row moves the model, 1 by default; smaller for noisy labels and "
-            "for long rows that are not normalised.",
         ),
     ] = None,
     covariance: Annotated[
         Literal["project", "exact", "drop", "full"] | None,
-        _method("--covariance", help="Form of the covariance: three diagonals, or whole."),
+        option(METHOD, "Form of the covariance: three diagonals, or whole."),
     ] = None,
     confidence: Annotated[
-        float | None,
-        _method("--confidence", metavar="P", help="For cw and scw: 0.9 by default."),
+        float | None, option(METHOD, "For cw and scw: 0.9 by default.", metavar="P")
     ] = None,
     form: Annotated[
         Literal["stdev", "variance", "soft-1", "soft-2", "PA", "PA-I", "PA-II"] | None,
-        _method(
-            "--form",
-            help="Variant: stdev or variance of cw, soft-1 or soft-2 of scw, PA to PA-II of pa.",
+        option(
+            METHOD,
+            "Variant: stdev or variance of cw, soft-1 or soft-2 of scw, PA to PA-II of pa.",
         ),
     ] = None,
     forget: Annotated[
         float | None,
-        _method(
-            "--forget",
+        option(
+            METHOD,
+            "For concept drift: share of what is known that is forgotten at each row.",
             metavar="SHARE",
-            help="For concept drift: share of what is known that is forgotten at each row.",
         ),
     ] = None,
     average: Annotated[
-        bool, _method("--average", help="Predict with weights averaged over all rows.")
+        bool, option(METHOD, "Predict with weights averaged over all rows.", "--average")
     ] = False,
     multi_class: Annotated[
         Literal["max-margin", "one-vs-rest"],
-        _method("--multi-class", help="How more than two classes are distinguished."),
+        option(METHOD, "How more than two classes are distinguished."),
     ] = "max-margin",
     class_weight: Annotated[
         list[str],
-        _method(
-            "--class-weight",
-            metavar="balanced|LABEL=FACTOR",
-            help="Let rows of some classes count more: rare ones (files only), or by factors "
+        option(
+            METHOD,
+            "Let rows of some classes count more: rare ones (files only), or by factors "
             "(repeatable).",
+            metavar="balanced|LABEL=FACTOR",
         ),
     ] = [],  # noqa: B006 (typer copies it)
     classes: Annotated[
         str,
-        _input(
-            "--classes",
+        option(
+            INPUT,
+            "Classes that will come, for the standard input; files are looked through.",
             metavar="A,B,C",
-            help="Classes that will come, for the standard input; files are looked through.",
         ),
     ] = "",
     new_classes: Annotated[
         bool,
-        _input("--new-classes", help="Let classes come later that were not known before."),
+        option(INPUT, "Let classes come later that were not known before.", "--new-classes"),
     ] = False,
-    epochs: Annotated[
-        int,
-        _method(
-            "--epochs",
-            min=1,
-            metavar="N",
-            help="Passes over the rows.",
-        ),
-    ] = 1,
+    epochs: Annotated[int, option(METHOD, "Passes over the rows.", min=1, metavar="N")] = 1,
     shuffle: Annotated[
         bool,
-        _method("--shuffle", help="Take rows in random order; holds all of them in memory."),
+        option(METHOD, "Take rows in random order; holds all of them in memory.", "--shuffle"),
     ] = False,
     random_state: RandomState = 0,
     label: Annotated[
-        str | None,
-        _input("--label", metavar="COLUMN", help="Labels of a table; `label` by default."),
+        str | None, option(INPUT, "Labels of a table; `label` by default.", metavar="COLUMN")
     ] = None,
     weight: Annotated[
-        str | None,
-        _input("--weight", metavar="COLUMN", help="Weights of the rows of a table."),
+        str | None, option(INPUT, "Weights of the rows of a table.", metavar="COLUMN")
     ] = None,
     text: Annotated[
         list[str],
-        _input(
-            "--text", metavar="COLUMN", help="Learn from the words of this column (repeatable)."
-        ),
+        option(INPUT, "Learn from the words of this column (repeatable).", metavar="COLUMN"),
     ] = [],  # noqa: B006
     category: Annotated[
         list[str],
-        _input(
-            "--category",
+        option(
+            INPUT,
+            "Learn from the values of this column, each a feature (repeatable).",
             metavar="COLUMN",
-            help="Learn from the values of this column, each a feature (repeatable).",
         ),
     ] = [],  # noqa: B006
     drop: Annotated[
-        list[str],
-        _input("--drop", metavar="COLUMN", help="Do not use this column (repeatable)."),
+        list[str], option(INPUT, "Do not use this column (repeatable).", metavar="COLUMN")
     ] = [],  # noqa: B006
     hash_bits: Annotated[
         int,
-        _input(
-            "--hash-bits",
-            min=4,
-            max=30,
-            metavar="BITS",
-            help="Words and categories share 2^BITS features.",
+        option(
+            INPUT, "Words and categories share 2^BITS features.", min=4, max=30, metavar="BITS"
         ),
     ] = 20,
     normalise: Annotated[
-        bool, _input("--normalise", "--normalize", help="Divide every row by its length.")
+        bool, option(INPUT, "Divide every row by its length.", "--normalise", "--normalize")
     ] = False,
     features: Annotated[
         int | None,
-        _input(
-            "--features",
+        option(
+            INPUT,
+            "Features of svmlight lines: indices from N on are refused. Found by default.",
             min=1,
             metavar="N",
-            help="Features of svmlight lines: indices from N on are refused. Found by default.",
         ),
     ] = None,
     test: Annotated[
         Path | None,
-        _input(
-            "--test",
-            metavar="FILE",
-            help="Print the error on these rows, after the model has been written.",
+        option(
+            INPUT, "Print the error on these rows, after the model is written.", metavar="FILE"
         ),
     ] = None,
     start: Annotated[
         Path | None,
-        _input(
+        option(
+            INPUT,
+            "Continue with this model; -o may name the same file. Features that it has not seen "
+            "are added.",
             "--continue",
             metavar="MODEL",
-            help="Go on with this model; -o may name the same file. Features that it has not seen "
-            "are added.",
         ),
     ] = None,
     every: Annotated[
         int | None,
-        _output(
-            "--every",
+        option(
+            OUTPUT,
+            "Print the error every N rows; after 1,000, 2,000, 4,000 ... by default.",
             min=1,
             metavar="N",
-            help="Print the error every N rows; after 1,000, 2,000, 4,000 ... by default.",
         ),
     ] = None,
     skip_broken: Annotated[
-        bool,
-        _input("--skip-broken", help="Leave broken lines out and count them."),
+        bool, option(INPUT, "Leave broken lines out and count them.", "--skip-broken")
     ] = False,
 ) -> Summary:
     """Learn to distinguish classes, from rows in the order they come.
@@ -243,23 +214,14 @@ def learn_classifier(
         run.refuse(FIXED, "with --continue: the model keeps its own")
     if not shuffle:
         run.refuse(("random_state",), "without --shuffle")
-    from herder.cli._training import (
-        ALGORITHMS,
-        ProgressTable,
-        make_model,
-        read_class_weight,
-        train_passes,
-    )
+    from herder.cli._classifiers import ALGORITHMS, make_model, read_class_weight
     from herder.data.broken import BrokenRows
     from herder.data.features import choose_columns
     from herder.data.labelled import InputSpec, open_labelled
     from herder.io import save
-    from herder.online.training import BatchTrainer
+    from herder.online.training import BatchTrainer, ProgressTable, train_files
 
-    def fresh() -> BrokenRows:
-        return BrokenRows(skip_broken, SKIP_BROKEN)
-
-    broken = fresh()
+    broken = BrokenRows(skip_broken, SKIP_BROKEN)  # replace(broken) counts anew
     model, kept = (None, None) if start is None else _read_start(start, new_classes)
     files = open_labelled(train, role="train", broken=broken, n_features=features, weight=weight)
     columns = None
@@ -283,7 +245,7 @@ def learn_classifier(
     tests = None if test is None else _open_test(test, files, broken)
     scan = files.scan(broken, run.progress) if files.can_repeat else None
     if tests is not None and tests.can_repeat:
-        tests.scan(fresh(), run.progress)
+        tests.scan(replace(broken), run.progress)
     if scan is None and epochs > 1:
         raise ParameterError("epochs", "be 1 for what can be read once", epochs)
     names = [*(scan.labels if scan else ()), *filter(None, map(str.strip, classes.split(",")))]
@@ -307,16 +269,17 @@ def learn_classifier(
     elif features is not None:
         trainer.widen(features)
     chosen = start is not None or normalise or C is not None or "C" not in ALGORITHMS[algorithm][2]
-    table = ProgressTable(run, every, advise=not chosen)
-    # broken lines of a file have been counted by now
-    again = fresh() if scan else broken
+    table = ProgressTable(run.say, run.warn, every, advise=not chosen)
     seed = random_state if shuffle else None
-    count = train_passes(run, trainer, files, again, table, epochs=epochs, seed=seed)
-    save(model, run.part(output), meta={"input": files.input.to_json()})
+    # broken lines of a file have been counted by now
+    again = replace(broken) if scan else broken
+    options: Any = {"epochs": epochs, "seed": seed, "progress": run.progress}
+    count = train_files(trainer, files, again, table, **options)
+    save(model, run.part(output), meta={"input": asdict(files.input)})
     lines = [
         f"progressive error {count.error:.4f}: rows predicted wrongly before they were learnt"
     ]
-    lines += broken.lines()
+    lines += broken.lines() if broken.count else []
     if count.left_out:
         lines.append(
             f"{count.left_out:,} of {counted(count.rows, 'row')} were left out: their squared "
@@ -324,7 +287,7 @@ def learn_classifier(
         )
     if tests is not None:
         run.place("not tested")
-        lines += _test_lines(run, tests, model, fresh())
+        lines += _test_lines(run, tests, model, replace(broken))
     size = f"{len(model.classes_)} class{'es' * (len(model.classes_) != 1)}"
     title = f"{type(model).__name__}, {size}, {counted(model.n_features_in_, 'feature')}"
     title += f", {counted(count.rows, 'row')}" + (f" in {epochs} passes" if epochs > 1 else "")
@@ -383,5 +346,6 @@ def _test_lines(run: Run, tests: "LabelledFiles", model: Any, broken: "BrokenRow
     for batch, found in predictor.predict_files(tests, broken):
         errors.add(batch, found)
         run.progress(batch.done / (tests.size or 1), "testing")
-    tests.require_rows(errors.rows + errors.unknown, broken)
+    if not errors.rows + errors.unknown:
+        raise tests.no_rows(broken)
     return errors.lines(f"error on {tests.paths[0]}") + broken.lines()

@@ -222,7 +222,8 @@ def _predict_rows(
 
     found = chunks()
     first = next(found, {})
-    files.require_rows(len(first), broken)
+    if not first:
+        raise files.no_rows(broken)
     _write(run, output, list(first), itertools.chain([first], found), shown=not explain)
     n_rows = errors.rows + errors.unknown + errors.unlabelled
     lines = [f"{counted(n_rows, 'row')} predicted", *errors.lines("error")]

@@ -6,7 +6,7 @@ one that is missing.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -19,8 +19,10 @@ __all__ = [
     "POSITIVE",
     "Arrays",
     "Header",
+    "plain_classes",
     "plain_estimator",
     "read_array",
+    "read_classes",
     "read_estimator",
     "read_number",
     "read_record",
@@ -35,6 +37,9 @@ POSITIVE = float(np.nextafter(0.0, 1.0))
 
 #: Counts beyond this are a mistake, and would not fit into 64 bits.
 LARGEST_COUNT = 2**62
+
+#: Kinds of arrays that a list of classes may be to be saved.
+CLASS_KINDS = "biufUO"
 
 T = TypeVar("T")
 
@@ -123,6 +128,26 @@ def read_estimator(kind: type[T], header: Header, n_features: int) -> T:
     return model
 
 
+def plain_classes(classes: NDArray[Any]) -> Header:
+    """Return a list of classes as JSON can hold it."""
+    values: list[Any] = classes.tolist()
+    if classes.dtype.kind not in CLASS_KINDS or not all(
+        isinstance(value, bool | int | float | str) for value in values
+    ):
+        raise ParameterTypeError("classes", "be numbers or texts to be saved", values[:5])
+    return {"dtype": classes.dtype.str if classes.dtype.kind != "O" else "O", "values": values}
+
+
+def read_classes(plain: Header) -> NDArray[Any]:
+    """Return the classes that `plain_classes` described."""
+    classes: NDArray[Any] = np.array(plain["values"], dtype=plain["dtype"])
+    if classes.dtype.kind not in CLASS_KINDS:
+        raise ValueError(f"classes of dtype {classes.dtype}")
+    if classes.ndim != 1 or (len(classes) > 1 and not (classes[:-1] < classes[1:]).all()):
+        raise ValueError("classes that are not in order")
+    return classes
+
+
 def _plain(key: str, value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return _plain(key, cast(Any, value).tolist())
@@ -176,6 +201,8 @@ def _typed(plain: Any, hint: Any) -> Any:
         if plain is None and type(None) in get_args(hint):
             return None
         return _typed(plain, next(kind for kind in get_args(hint) if kind is not type(None)))
+    if is_dataclass(hint):
+        return read_record(cast(Any, hint), plain)
     if get_origin(hint) is tuple:
         kinds = get_args(hint)
         items = cast("list[Any]", plain)

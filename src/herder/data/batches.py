@@ -1,18 +1,14 @@
 """Labelled rows on their way from a file to a learner."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.data.numerals import is_number
-
-__all__ = ["Batch", "LabelKind", "join_batches", "label_kind", "label_value"]
-
-LabelKind: TypeAlias = Literal["int", "text"]
+__all__ = ["Batch", "join_batches"]
 
 
 @dataclass(frozen=True)
@@ -94,24 +90,3 @@ def join_batches(batches: Sequence[Batch]) -> Batch:
         weight=np.concatenate(weights) if weights else None,
         places=np.concatenate([batch.places for batch in batches]),
     )
-
-
-def label_kind(names: Iterable[str]) -> LabelKind:
-    """Return whether labels are whole numbers or words; other numbers are no classes."""
-    for name in names:
-        if not is_number(name):
-            return "text"
-        if not float(name).is_integer() or abs(float(name)) > 2**53:
-            raise ValueError(
-                f"labels must be classes, whole numbers or words, got the measurement {name}"
-            )
-    return "int"
-
-
-def label_value(name: str, kind: LabelKind) -> int | str:
-    """Return a label as a number or text; a word among numbers is refused."""
-    if kind == "text":
-        return name
-    if label_kind([name]) == "text":
-        raise ValueError(f"label must be a whole number, as the others are, got {name!r}")
-    return int(float(name))

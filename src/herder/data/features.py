@@ -8,8 +8,8 @@ category, whatever else its column holds: 1 and 1.0 are the same value.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,16 +64,6 @@ class FeatureColumns:
     def width(self) -> int:
         """Number of features."""
         return len(self.numbers) + (2**self.hash_bits if self.is_hashed else 0)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain form."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Take the plain form."""
-        lists = {name: tuple(plain[name]) for name in ("numbers", "text", "category")}
-        return cls(label=plain["label"], hash_bits=plain["hash_bits"], **lists)
 
     def tokens(self, chunk: Mapping[str, NDArray[Any]]) -> list[list[str]]:
         """Return the names that are hashed, for every row; a missing value gives none."""

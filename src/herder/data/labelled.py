@@ -10,15 +10,19 @@ import numpy as np
 
 from herder._errors import ParameterError
 from herder.core.lanes import Progress
+from herder.core.plain import read_record
+from herder.core.state import ModelFileError
 from herder.core.summary import counted
 from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
 from herder.data.features import FeatureColumns, read_features
 from herder.data.source import TableSource, silent
-from herder.data.svmlight import STDIN, SVMLIGHT_SUFFIXES, is_svmlight, read_svmlight
+from herder.data.svmlight import STDIN, read_svmlight
 from herder.data.tables import TABLE_SUFFIXES, open_table
 
 __all__ = ["InputSpec", "LabelledFiles", "LabelledScan", "open_labelled"]
+
+SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm", ".txt")
 
 #: A file with more different labels than this holds measurements, not classes.
 MAX_CLASSES = 10_000
@@ -39,23 +43,16 @@ class InputSpec:
     columns: FeatureColumns | None = None
     normalise: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain form."""
-        columns = None if self.columns is None else self.columns.to_json()
-        return {"columns": columns, "normalise": self.normalise}
-
     @classmethod
     def of_model(cls, path: Path, meta: Mapping[str, Any]) -> "InputSpec | None":
-        """Take what was kept with a model; None if it was saved from Python."""
+        """Return what was kept with a model; None if it was saved from Python."""
         if "input" not in meta:
             return None
         try:
-            columns = meta["input"]["columns"]
-            kept = None if columns is None else FeatureColumns.from_json(columns)
-            return cls(kept, bool(meta["input"]["normalise"]))
-        except (KeyError, TypeError) as error:
-            raise ValueError(
-                f"{path} must say how its rows became features, got {meta['input']!r}"
+            return read_record(cls, meta["input"])
+        except ValueError as error:
+            raise ModelFileError(
+                f"{path} must say how rows become features, got {error}"
             ) from error
 
 
@@ -79,7 +76,7 @@ class LabelledScan:
 
     def add(self, batch: Batch) -> None:
         """Count a batch."""
-        self.n_rows += len(batch)
+        self.n_rows += len(batch.codes)
         self.width = max(self.width, batch.X.shape[1])
         counts = np.bincount(batch.codes[batch.codes >= 0], minlength=len(batch.names))
         for name, count in zip(batch.names, counts.tolist(), strict=True):
@@ -158,18 +155,27 @@ class LabelledFiles:
         found, size = LabelledScan(), max(self.size or 0, 1)
         for batch in self.batches(broken, features=False):
             found.add(batch)
-            progress(batch.done / size, f"reading, {counted(found.n_rows, 'row')}")
+            progress(batch.done / size, f"reading, {found.n_rows:,} rows")
         if self.input.columns is not None:
             found.width = self.input.columns.width
-        self.require_rows(found.n_rows, broken)
+        if not found.n_rows:
+            raise self.no_rows(broken)
         return found
 
-    def require_rows(self, n_rows: int, broken: BrokenRows) -> None:
-        """Refuse to go on with nothing."""
-        if not n_rows:
+    def no_rows(self, broken: BrokenRows) -> ValueError:
+        """Return the error of files without rows."""
+        names, found = ", ".join(map(str, self.paths)), "none"
+        if broken.count:
             found = f"{counted(broken.count, 'broken line')}, the first: {broken.first}"
-            names = ", ".join(str(path) for path in self.paths)
-            raise ValueError(f"{names} must hold rows, got {found if broken.count else 'none'}")
+        return ValueError(f"{names} must hold rows, got {found}")
+
+
+def is_svmlight(path: Path) -> bool:
+    """Whether a file is read as svmlight lines, by its name; pipes are."""
+    if path == STDIN or path.is_fifo():
+        return True
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return name.suffix.lower() in SVMLIGHT_SUFFIXES
 
 
 def open_labelled(
@@ -212,8 +218,7 @@ def open_labelled(
         raise ValueError("files must name the standard input once, got - twice")
     if kinds == {True}:
         return LabelledFiles(paths, **options)
-    rule = broken or BrokenRows()
-    tables = [open_table(path, broken=BrokenRows(rule.skip, rule.remedy)) for path in paths]
+    tables = [open_table(path, broken=replace(broken or BrokenRows())) for path in paths]
     return LabelledFiles(paths, tables, **options)
 
 

@@ -5,8 +5,8 @@ zeros in front. ``007`` is a code: as a number it would not come back out as it 
 """
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,17 @@ __all__ = [
     "INT",
     "NUMBER",
     "SPECIAL",
+    "LabelKind",
     "as_floats",
     "is_digits",
     "is_int",
     "is_number",
-    "is_special",
+    "label_kind",
+    "label_value",
     "python_reads",
 ]
+
+LabelKind: TypeAlias = Literal["int", "text"]
 
 INT = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -37,11 +41,6 @@ def is_int(text: str) -> bool:
 def is_number(text: str) -> bool:
     """Whether a text is a finite number in plain form."""
     return NUMBER.fullmatch(text) is not None
-
-
-def is_special(text: str) -> bool:
-    """Whether a text is NaN or infinite."""
-    return SPECIAL.fullmatch(text) is not None
 
 
 def is_digits(text: str) -> bool:
@@ -69,3 +68,24 @@ def as_floats(column: NDArray[Any], read: Callable[[str], float]) -> NDArray[np.
         ],
         np.float64,
     )
+
+
+def label_kind(names: Iterable[str]) -> LabelKind:
+    """Return whether labels are whole numbers or words; other numbers are no classes."""
+    for name in names:
+        if not is_number(name):
+            return "text"
+        if not float(name).is_integer() or abs(float(name)) > 2**53:
+            raise ValueError(
+                f"labels must be classes, whole numbers or words, got the measurement {name}"
+            )
+    return "int"
+
+
+def label_value(name: str, kind: LabelKind) -> int | str:
+    """Return a label as a number or text; a word among numbers is refused."""
+    if kind == "text":
+        return name
+    if label_kind([name]) == "text":
+        raise ValueError(f"label must be a whole number, as the others are, got {name!r}")
+    return int(float(name))

@@ -23,14 +23,12 @@ from scipy.sparse import csr_matrix
 from herder.data import _svmlight_jit as _jit
 from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
-from herder.data.numerals import is_special
+from herder.data.numerals import SPECIAL
 
-__all__ = ["MAX_INDEX", "STDIN", "SVMLIGHT_SUFFIXES", "is_svmlight", "read_svmlight"]
+__all__ = ["MAX_INDEX", "STDIN", "read_svmlight"]
 
 #: The name of the standard input.
 STDIN = Path("-")
-
-SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm", ".txt")
 
 #: Bytes that are read at once; beyond this nothing gets faster.
 BLOCK_BYTES = 4 * 2**20
@@ -56,14 +54,6 @@ _RULES = {
 }
 
 _SEVERAL = re.compile(r"[+-]?[0-9.]+(,[+-]?[0-9.]+)+")
-
-
-def is_svmlight(path: Path) -> bool:
-    """Whether a file is read as svmlight lines, by its name; pipes are."""
-    if path == STDIN or path.is_fifo():
-        return True
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return name.suffix.lower() in SVMLIGHT_SUFFIXES
 
 
 def read_svmlight(
@@ -251,7 +241,7 @@ def _labels(
         name = word.decode("utf-8", "replace")
         if not name:
             continue
-        if "\ufffd" in name or is_special(name) or _SEVERAL.fullmatch(name):
+        if "\ufffd" in name or SPECIAL.fullmatch(name) or _SEVERAL.fullmatch(name):
             for row in np.flatnonzero(codes == k).tolist():
                 fault(row, "must have one label, a number or a word", repr(name))
         places[k] = len(names)

@@ -9,6 +9,7 @@ import copy
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import (
+    check_fitted,
     fit_rows,
     one_of,
     positive_int,
@@ -23,6 +25,16 @@ from herder._validation import (
     row_weights,
     whole_or_not,
 )
+from herder.core.plain import (
+    Arrays,
+    Header,
+    plain_classes,
+    plain_estimator,
+    read_classes,
+    read_estimator,
+    read_number,
+)
+from herder.core.state import State
 from herder.online.fitted import FittedClassifier
 from herder.online.full import FullWeights
 from herder.online.inputs import RandomState, RowsLike, hold_back
@@ -37,6 +49,9 @@ from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, PassCounts, TrainingPass
 
 __all__ = ["OnlineClassifier"]
+
+#: Attributes of a fitted model that are whole numbers.
+COUNTS = ("n_iter_", "n_seen_", "n_updates_", "n_features_in_", "_wrong", "_tested")
 
 #: Parameters that the weights of a model are made for.
 LASTING = (
@@ -98,13 +113,15 @@ class OnlineClassifier(FittedClassifier):
         with whole_or_not(self):
             rule = self._checked_rule()
             rows = fit_rows(self, X)
+            weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
             classes, places = distinct_labels(labels)
             if len(classes) < 2 and self.new_classes == "error":
-                only = f"one class, {classes.tolist()[0]!r}"
-                remedy = "give new_classes='add' if the others come later"
-                raise ParameterError("y", "have at least two classes", got=f"{only}; {remedy}")
-            rates = self._rates(places, classes, sample_weight)
+                got = (
+                    f"one class, {classes.tolist()[0]!r}; new_classes='add' lets others come later"
+                )
+                raise ParameterError("y", "have at least two classes", got=got)
+            rates = self._rates(weight, places, classes, whole=True)
             if not rates.any():
                 raise ParameterError("sample_weight", "have a number above zero", got="zeros only")
             weights = self._new_weights(rows.shape[1], len(classes))
@@ -123,9 +140,7 @@ class OnlineClassifier(FittedClassifier):
         best, waited = (-1.0, self._weights), 0
         for n_iter in range(1, self.max_iter + 1):
             order = rng.permutation(training.order) if self.shuffle else training.order
-            done = self._learn(
-                TrainingPass(training.rows, training.labels, training.rates, order), rule
-            )
+            done = self._learn(replace(training, order=order), rule)
             if n_iter == 1:
                 self._wrong, self._tested = done.n_wrong, len(order)
             self.n_iter_ = n_iter
@@ -167,17 +182,18 @@ class OnlineClassifier(FittedClassifier):
             rule = self._checked_rule()
             first = not hasattr(self, "_weights")
             rows = fit_rows(self, X, reset=first, finite=False)
+            weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
+            known = None if classes is None else distinct_labels(np.asarray(classes))[0]
             if first:
-                self._open(rows.shape[1], labels, classes)
+                self._open(rows.shape[1], labels, known)
             else:
                 self._check_unchanged()
-                if classes is not None:
-                    self._meet(np.asarray(classes))
+                self._meet(known)
             places = self._places(labels)
-            rates = self._rates(places, self.classes_, sample_weight, whole=False)
+            rates = self._rates(weight, places, self.classes_, whole=False)
             turns = np.arange(rows.shape[0])
-            done = self._learn_or_not(TrainingPass(rows, places, rates, turns), rule)
+            done = self._learn(TrainingPass(rows, places, rates, turns), rule, finite=False)
             self.last_batch_ = done
             if count:
                 self._wrong += done.n_wrong
@@ -186,35 +202,12 @@ class OnlineClassifier(FittedClassifier):
             self.n_iter_ = 1
         return self
 
-    def _learn_or_not(self, training: TrainingPass, rule: Rule) -> PassCounts:
-        """Learn a batch, or nothing of it if it holds NaN or infinity.
-
-        Looking for these costs as much as learning. A pass meets them anyway, as rows whose
-        margin is not finite; so where a copy of the model is small, it looks only then.
-        """
-        weights, rows = self._weights, training.rows
-        data = rows.data if hasattr(rows, "indptr") else rows
-        is_diagonal = isinstance(weights, DiagonalWeights) and len(self.classes_) > 1
-        if not is_diagonal or data.nbytes < 8 * weights.table.nbytes:
-            require_finite(self, rows)
-            return self._learn(training, rule)
-        trial = copy.deepcopy(weights)
-        done = trial.learn(training, rule)
-        if done.n_left_out:
-            require_finite(self, rows)
-        self._weights = trial
-        self._note(done, len(training.order))
-        return done
-
-    def _open(self, n_features: int, labels: NDArray[Any], classes: ArrayLike | None) -> None:
+    def _open(self, n_features: int, labels: NDArray[Any], known: NDArray[Any] | None) -> None:
         """Begin a model at the first batch."""
-        if classes is None and self.new_classes == "error":
-            raise ParameterError(
-                "classes",
-                "be given at the first call of partial_fit, or new_classes='add' when the "
-                "estimator is made",
-            )
-        self.classes_ = distinct_labels(labels if classes is None else np.asarray(classes))[0]
+        if known is None and self.new_classes == "error":
+            rule = "be given at the first call of partial_fit, or new_classes='add'"
+            raise ParameterError("classes", rule)
+        self.classes_ = distinct_labels(labels)[0] if known is None else known
         if len(self.classes_) < 2 and self.new_classes == "error":
             raise ParameterError("classes", "have at least two classes", self.classes_.tolist())
         self._start(self._new_weights(n_features, len(self.classes_)))
@@ -224,23 +217,35 @@ class OnlineClassifier(FittedClassifier):
         self._weights = weights
         self._made_for = {name: getattr(self, name) for name in LASTING if hasattr(self, name)}
 
-    def _learn(self, training: TrainingPass, rule: Rule) -> PassCounts:
-        if len(self.classes_) < 2:  # there is nothing to tell apart yet
-            self._weights.skip(len(training.order))
-            return PassCounts(0, 0, 0)
-        done: PassCounts = self._weights.learn(training, rule)
-        self._note(done, len(training.order))
-        return done
+    def _learn(self, training: TrainingPass, rule: Rule, *, finite: bool = True) -> PassCounts:
+        """Learn rows in turn; those not known to be finite all, or none if they hold NaN.
 
-    def _note(self, done: PassCounts, n_turns: int) -> None:
+        Looking for NaN and infinity costs as much as learning. A pass meets them anyway, as rows
+        whose margin is not finite; so where a copy of the model is small, it looks only then.
+        """
+        weights, rows = self._weights, training.rows
+        data = rows.data if hasattr(rows, "indptr") else rows
+        is_diagonal = isinstance(weights, DiagonalWeights) and len(self.classes_) > 1
+        on_trial = not finite and is_diagonal and data.nbytes >= 8 * weights.table.nbytes
+        if not (finite or on_trial):
+            require_finite(self, rows)
+        if len(self.classes_) < 2:  # there is nothing to distinguish yet
+            weights.skip(len(training.order))
+            return PassCounts(0, 0, 0)
+        weights = copy.deepcopy(weights) if on_trial else weights
+        done: PassCounts = weights.learn(training, rule)
+        if on_trial and done.n_left_out:
+            require_finite(self, rows)
+        self._weights = weights
         self.n_updates_ += done.n_updates
         if done.n_left_out:
             warnings.warn(
-                f"{done.n_left_out} of {n_turns} rows were left out: their squared length is "
-                "beyond what a float can hold; scale X",
+                f"{done.n_left_out} of {len(training.order)} rows were left out: their squared "
+                "length is beyond what a float can hold; scale X",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
+        return done
 
     def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Find labels in the list of classes, which grows if that is wanted."""
@@ -248,25 +253,18 @@ class OnlineClassifier(FittedClassifier):
         if not strange.any():
             return places
         if self.new_classes == "error":
-            raise ParameterError(
-                "y",
-                f"hold only the classes {self.classes_.tolist()}",
-                got=f"{labels[strange].tolist()[0]!r} too; give new_classes='add' to let "
-                "classes come later",
-            )
+            got = f"{labels[strange].tolist()[0]!r} too; new_classes='add' lets classes come later"
+            raise ParameterError("y", f"hold only the classes {self.classes_.tolist()}", got=got)
         self._join(labels)
         return place_labels(labels, self.classes_)[0]
 
-    def _meet(self, classes: NDArray[Any]) -> None:
+    def _meet(self, known: NDArray[Any] | None) -> None:
         """Take the list of classes of a later call."""
-        if self.new_classes == "add":
-            self._join(classes)
-        elif not np.array_equal(np.unique(classes), self.classes_):
-            raise ParameterError(
-                "classes",
-                f"be those of the first call, {self.classes_.tolist()}",
-                classes.tolist(),
-            )
+        if known is not None and self.new_classes == "add":
+            self._join(known)
+        elif known is not None and not np.array_equal(known, self.classes_):
+            rule = f"be those of the first call, {self.classes_.tolist()}"
+            raise ParameterError("classes", rule, known.tolist())
 
     def _join(self, labels: NDArray[Any]) -> None:
         known = self.classes_
@@ -279,20 +277,18 @@ class OnlineClassifier(FittedClassifier):
     def _check_unchanged(self) -> None:
         """Refuse a model whose weights were made for other parameters."""
         for name, value in self._made_for.items():
-            if getattr(self, name) is not value and getattr(self, name) != value:
-                raise ParameterError(
-                    name,
-                    f"stay {value!r} in a fitted model",
-                    got=f"{getattr(self, name)!r}: fit anew",
-                )
+            now = getattr(self, name)
+            if now is not value and now != value:
+                rule = f"stay {value!r} in a fitted model"
+                raise ParameterError(name, rule, got=f"{now!r}: fit anew")
 
     @abstractmethod
     def _rule(self) -> Rule:
         """Return the rule; subclasses check their own parameters here."""
 
     def _rate(self) -> float:
-        """Return the rate of a row of weight 1."""
-        return 1.0
+        """Return the rate of a row of weight 1: C, of a learner that has it."""
+        return float(getattr(self, "C", 1.0))
 
     def _checked_rule(self) -> Rule:
         positive_int(self.max_iter, "max_iter")
@@ -301,25 +297,83 @@ class OnlineClassifier(FittedClassifier):
         one_of(self.new_classes, "new_classes", ("error", "add"))
         return self._rule()
 
+    def _blocks(self, n_classes: int) -> tuple[int, bool]:
+        """Return the number of blocks of weights, and whether they learn together.
+
+        Two classes that stay two share one block.
+        """
+        if n_classes == 2 and self.new_classes == "error":
+            return 1, False
+        return n_classes, self.multi_class == "max-margin"
+
     def _new_weights(self, n_features: int, n_classes: int) -> Any:
-        few = n_classes == 2 and self.new_classes == "error"
+        n_blocks, together = self._blocks(n_classes)
+        if getattr(self, "kernel", None) is not None:
+            from herder.online.kernelised import KernelWeights
+
+            return KernelWeights.of(self, n_blocks, together=together)
         kind = FullWeights if self._rule().is_full else DiagonalWeights
-        return kind(
-            n_features,
-            1 if few else n_classes,
-            bias=bool(self.fit_intercept),
-            together=not few and self.multi_class == "max-margin",
-            average=bool(self.average),
-        )
+        bias, average = bool(self.fit_intercept), bool(self.average)
+        return kind(n_features, n_blocks, bias=bias, together=together, average=average)
 
     def _rates(
         self,
+        weight: NDArray[np.float64],
         places: NDArray[np.intp],
         classes: NDArray[Any],
-        sample_weight: object,
         *,
-        whole: bool = True,
+        whole: bool,
     ) -> NDArray[np.float64]:
         """Return C times the weight of each row."""
-        rates = row_weights(sample_weight, len(places)) * self._rate()
+        rates = weight * self._rate()
+        if self.class_weight is None:
+            return rates
         return rates * class_factors(self.class_weight, classes, places, whole=whole)
+
+    def memory(self, n_features: int, n_classes: int) -> int:
+        """Return the bytes of a model, and as much again while it is written or widened.
+
+        Parameters
+        ----------
+        n_features, n_classes : int
+            Its size. Rows that a kernel keeps are not counted.
+        """
+        n_blocks, together = self._blocks(n_classes)
+        numbers = n_features * n_blocks * (3 if self.average else 2)
+        if self._checked_rule().is_full and getattr(self, "kernel", None) is None:
+            side = n_features + bool(self.fit_intercept)
+            # blocks that learn together share one matrix
+            numbers += side * side * (n_blocks**2 if together else n_blocks)
+        return 2 * 8 * numbers
+
+    def to_state(self) -> State:
+        """Return the weights, and a header that JSON can hold."""
+        check_fitted(self, "classes_")
+        self._check_unchanged()
+        header = {
+            **plain_estimator(self),
+            "classes": plain_classes(self.classes_),
+            "counts": {name: int(getattr(self, name)) for name in COUNTS},
+            "meta": dict(vars(self).get("_beside", {})),
+        }
+        return self._weights.arrays(), header
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Make a model of what `to_state` returned."""
+        model = read_estimator(cls, header, read_number(header["counts"], "n_features_in_"))
+        model._checked_rule()
+        model.classes_ = read_classes(header["classes"])
+        for name in COUNTS:
+            setattr(model, name, read_number(header["counts"], name))
+        weights = model._new_weights(0, len(model.classes_))
+        weights.restore(arrays, model.n_features_in_)
+        model._start(weights)
+        model._beside = dict(header["meta"])
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,6 +1,6 @@
-"""What a fitted online classifier reports: scores, classes, weights, its state, its summary."""
+"""What a fitted online classifier reports: scores, classes, weights, its summary."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -10,19 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_rows
-from herder.core.plain import Arrays, Header, plain_estimator, read_estimator, read_number
-from herder.core.state import State
 from herder.core.summary import Summary, Text, counted
 from herder.online.inputs import RowsLike
-from herder.online.labels import plain_classes, read_classes
 from herder.online.ranking import weight_tables
-from herder.online.rules import Rule
 from herder.online.weights import PassCounts, RowMatrix
 
 __all__ = ["FittedClassifier"]
-
-#: Attributes of a fitted model that are whole numbers.
-COUNTS = ("n_iter_", "n_seen_", "n_updates_", "n_features_in_", "_wrong", "_tested")
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -47,22 +40,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
     _tested: int
     _beside: Mapping[str, Any]  # facts of the file that a model was read from
 
-    @abstractmethod
-    def _checked_rule(self) -> Rule: ...
-
-    @abstractmethod
-    def _check_unchanged(self) -> None: ...
-
-    @abstractmethod
-    def _new_weights(self, n_features: int, n_classes: int) -> Any: ...
-
-    @abstractmethod
-    def _start(self, weights: Any) -> None: ...
-
-    def _n_blocks(self, n_classes: int) -> int:
-        """Return the number of blocks of weights; two classes that stay two share one."""
-        return 1 if n_classes == 2 and self.new_classes == "error" else n_classes
-
     def widen(self, n_features: int) -> Self:
         """Make room for more features, which are at their prior as if never seen.
 
@@ -86,23 +63,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.n_features_in_ = n_features
         vars(self).pop("feature_names_in_", None)
         return self
-
-    def memory(self, n_features: int, n_classes: int) -> int:
-        """Return the bytes of a model, and as much again while it is written or widened.
-
-        Parameters
-        ----------
-        n_features, n_classes : int
-            Its size. Rows that a kernel keeps are not counted.
-        """
-        n_blocks = self._n_blocks(n_classes)
-        numbers = n_features * n_blocks * (3 if self.average else 2)
-        if getattr(self, "kernel", None) is None and self._checked_rule().is_full:
-            side = n_features + bool(self.fit_intercept)
-            # blocks that learn together share one matrix
-            blocks = n_blocks**2 if self.multi_class == "max-margin" else n_blocks
-            numbers += side * side * blocks
-        return 2 * 8 * numbers
 
     def summary(
         self,
@@ -131,32 +91,6 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
             "were learnt"
         )
         return Summary(title, [error, *weight_tables(self, top, by, name)])
-
-    def to_state(self) -> State:
-        """Return the weights, and a header that JSON can hold."""
-        check_fitted(self, "classes_")
-        header = {
-            **plain_estimator(self),
-            "classes": plain_classes(self.classes_),
-            "counts": {name: int(getattr(self, name)) for name in COUNTS},
-            "meta": dict(vars(self).get("_beside", {})),
-        }
-        self._check_unchanged()
-        return self._weights.arrays(), header
-
-    @classmethod
-    def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a model of what `to_state` gave."""
-        model = read_estimator(cls, header, read_number(header["counts"], "n_features_in_"))
-        model._checked_rule()
-        model.classes_ = read_classes(header["classes"])
-        for name in COUNTS:
-            setattr(model, name, read_number(header["counts"], name))
-        weights = model._new_weights(0, len(model.classes_))
-        weights.restore(arrays, model.n_features_in_)
-        model._start(weights)
-        model._beside = dict(header["meta"])
-        return model
 
     @property
     def progressive_error_(self) -> float:
@@ -195,9 +129,3 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         if scores.shape[1] == 1 and len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         return scores.argmax(axis=1)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse rows are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -104,28 +104,6 @@ class GaussianClassifier(OnlineClassifier):
             raise ParameterError("multi_class", "be 'max-margin' for a kernel", self.multi_class)
         return Rule.named(self._algorithm, form, forget=share(self.forget, "forget"))
 
-    def _new_weights(self, n_features: int, n_classes: int) -> Any:
-        if self.kernel is None:
-            return super()._new_weights(n_features, n_classes)
-        from herder.online.dual import DualWeights
-        from herder.online.kernelised import KernelWeights
-
-        few = n_classes == 2 and self.new_classes == "error"
-        dual = DualWeights(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            budget=self.budget,
-            fit_intercept=bool(self.fit_intercept),
-            n_blocks=1 if few else n_classes,
-            together=not few,
-        )
-        return KernelWeights(dual, average=bool(self.average))
-
-    def _rate(self) -> float:
-        return float(self.C)
-
     def _linear_weights(self, name: str) -> Any:
         """Return the weights, unless they live in the feature space of a kernel."""
         check_fitted(self, "classes_")

@@ -1,6 +1,7 @@
 """The dual learner in the place of weights, so that an estimator need not know."""
 
 import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,17 @@ class KernelWeights:
 
     def __init__(self, dual: DualWeights, *, average: bool) -> None:
         self.dual, self.average = dual, average
+
+    @classmethod
+    def of(cls, model: Any, n_blocks: int, *, together: bool) -> Self:
+        """Make the weights of an estimator with a kernel."""
+        names = ("gamma", "degree", "coef0", "budget")
+        options = {name: getattr(model, name) for name in names}
+        bias = bool(model.fit_intercept)
+        dual = DualWeights(
+            model.kernel, fit_intercept=bias, n_blocks=n_blocks, together=together, **options
+        )
+        return cls(dual, average=bool(model.average))
 
     @property
     def n_blocks(self) -> int:

@@ -14,17 +14,17 @@ __all__ = [
     "distinct_labels",
     "join_labels",
     "place_labels",
-    "plain_classes",
-    "read_classes",
     "read_labels",
 ]
 
-#: Kinds of arrays that a list of classes may be to be saved.
-PLAIN_KINDS = "biufUO"
+#: Kinds of arrays that are labels whatever they hold.
+PLAIN_KINDS = "biuUS"
 
 
 def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
     """Return ``y`` as one label a row, none of them missing."""
+    if type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in PLAIN_KINDS:
+        return y
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None: y must hold the "
@@ -46,7 +46,8 @@ def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
 
 def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the classes in order, and the place of each label among them."""
-    check_classes(labels)
+    if labels.ndim != 1 or labels.dtype.kind not in PLAIN_KINDS:
+        check_classes(labels)
     return np.unique(labels, return_inverse=True)
 
 
@@ -67,28 +68,7 @@ def place_labels(
 
 def join_labels(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     """Return the classes of both, in order."""
-    check_classes(labels)
-    return np.union1d(known, labels)
-
-
-def plain_classes(classes: NDArray[Any]) -> dict[str, Any]:
-    """Return a list of classes as JSON can hold it."""
-    values = classes.tolist()
-    if classes.dtype.kind not in PLAIN_KINDS or not all(
-        isinstance(value, bool | int | float | str) for value in values
-    ):
-        raise ParameterTypeError("classes", "be numbers or texts to be saved", values[:5])
-    return {"dtype": classes.dtype.str if classes.dtype.kind != "O" else "O", "values": values}
-
-
-def read_classes(plain: dict[str, Any]) -> NDArray[Any]:
-    """Take back what `plain_classes` gave."""
-    classes = np.array(plain["values"], dtype=plain["dtype"])
-    if classes.dtype.kind not in PLAIN_KINDS:
-        raise ValueError(f"classes of dtype {classes.dtype}")
-    if classes.ndim != 1 or (len(classes) > 1 and not (classes[:-1] < classes[1:]).all()):
-        raise ValueError("classes that are not in order")
-    return classes
+    return np.union1d(known, distinct_labels(labels)[0])
 
 
 def class_factors(

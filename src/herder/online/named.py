@@ -322,7 +322,8 @@ class NamedModel:
             raise ParameterError("classes", "be distinct labels", labels)
         named = np.empty(len(labels), object)
         named[:] = labels
-        rates = self.estimator._rates(np.arange(len(labels)), named, None, whole=False)
+        ones, each = np.ones(len(labels)), np.arange(len(labels))
+        rates = self.estimator._rates(ones, each, named, whole=False)
         self.labels, self.places, self.rates = labels, places, rates.tolist()
 
     def leave_out(self, n_rows: int, n_all: int) -> None:

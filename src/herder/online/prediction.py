@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder.core.summary import counted
-from herder.data.batches import Batch, LabelKind, label_value
+from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
 from herder.data.labelled import LabelledFiles
+from herder.data.numerals import LabelKind, label_value
 
 __all__ = ["ErrorCount", "Prediction", "Predictor"]
 

@@ -1,21 +1,34 @@
-"""Training by batches of a file: labels to classes, features that come later, what was learnt."""
+"""Training from files: labels to classes, features that come later, passes, a table of errors."""
 
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.core.lanes import Progress
 from herder.core.summary import listed
-from herder.data.batches import Batch, LabelKind, label_kind, label_value
+from herder.data.batches import Batch, join_batches
+from herder.data.broken import BrokenRows
+from herder.data.labelled import LabelledFiles
+from herder.data.numerals import LabelKind, label_kind, label_value
 
-__all__ = ["BatchTrainer", "TrainingCount"]
+__all__ = ["BatchTrainer", "ProgressTable", "TrainingCount", "train_files"]
 
 #: Values of a list that an error shows.
 SHOWN = 6
+
+#: Rows after which the error is first shown; then at twice as many, and so on.
+FIRST_MARK = 1000
+
+#: Mean squared length of rows from which C = 1 takes single rows, and wrong labels, too seriously.
+LONG = 10.0
+
+#: Rows in memory that are learnt between two reports of progress.
+HELD_ROWS = 20_000
 
 
 @dataclass
@@ -135,13 +148,12 @@ class BatchTrainer:
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             warnings.filterwarnings("ignore", ".* rows were left out", RuntimeWarning)
             model.partial_fit(X, y, classes=classes, sample_weight=batch.weight, count=count)
-        n_classes = len(model.classes_)
-        apart = model.multi_class == "one-vs-rest"
-        few = n_classes == 2 and model.new_classes == "error"
+        done = model.last_batch_
+        n_models = model._weights.n_blocks if model.multi_class == "one-vs-rest" else 1
         self.count.rows += len(batch)
-        self.count.wrong += model.last_batch_.n_wrong
-        self.count.updates += model.last_batch_.n_updates / (n_classes if apart and not few else 1)
-        self.count.left_out += model.last_batch_.n_left_out
+        self.count.wrong += done.n_wrong
+        self.count.updates += done.n_updates / n_models
+        self.count.left_out += done.n_left_out
         with np.errstate(over="ignore"):
             values = X.data if hasattr(X, "indptr") else X
             self.count.squares += float(np.linalg.norm(values)) ** 2
@@ -189,3 +201,137 @@ class BatchTrainer:
 
 def _shown(values: Iterable[Any]) -> str:
     return listed([repr(value) for value in values], SHOWN)
+
+
+class ProgressTable:
+    """Prints the error as rows go by: a line at marks.
+
+    Parameters
+    ----------
+    say, warn : callable
+        Print a line, or a warning.
+    every : int or None
+        Rows from one line to the next; they double by default.
+    advise : bool
+        Whether to warn of long rows.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        warn: Callable[[str], None],
+        every: int | None,
+        *,
+        advise: bool,
+    ) -> None:
+        self.say, self.warn, self.every, self.may_advise = say, warn, every, advise
+        self.mark = every or FIRST_MARK
+        self.before = TrainingCount()
+
+    def show(self, count: TrainingCount, *, last: bool = False) -> None:
+        """Print a line of the table if a mark has been reached, or at the end."""
+        self._advise(count, last=last)
+        n_new = count.rows - self.before.rows
+        if count.rows < self.mark and not (last and n_new):
+            return
+        if not self.before.rows:
+            self.say(f"{'rows':>13} {'error since':>12} {'error':>8} {'updates':>8}")
+        since, updates = (count.wrong - self.before.wrong) / n_new, count.updates / count.rows
+        self.say(f"{count.rows:>13,} {since:>12.4f} {count.error:>8.4f} {updates:>8.4f}")
+        self.before = replace(count)
+        while self.mark <= count.rows:
+            self.mark = self.mark + self.every if self.every else 2 * self.mark
+
+    def _advise(self, count: TrainingCount, *, last: bool) -> None:
+        """Warn once if rows are long; rows too long to learn have a warning of their own."""
+        if not self.may_advise or count.left_out or (count.rows < FIRST_MARK and not last):
+            return
+        if count.mean_square > LONG:
+            self.may_advise = False
+            found = f"rows are long (mean squared length {count.mean_square:,.0f})"
+            self.warn(f"{found}: consider --normalise or a smaller -C")
+
+
+def train_files(
+    trainer: BatchTrainer,
+    files: LabelledFiles,
+    broken: BrokenRows,
+    table: ProgressTable,
+    *,
+    epochs: int,
+    seed: int | None,
+    progress: Progress,
+) -> TrainingCount:
+    """Make passes over files, in random order if there is a seed; return the count of the first.
+
+    Parameters
+    ----------
+    trainer : BatchTrainer
+        Of the model.
+    files : LabelledFiles
+        The rows.
+    broken : BrokenRows
+        Takes broken lines.
+    table : ProgressTable
+        Shows the errors of the first pass.
+    epochs : int
+        Number of passes.
+    seed : int or None
+        Random seed of the order of rows; without it, that of the files.
+    progress : callable
+        Called with the share of a pass that is done, and what is being done.
+    """
+    held = None if seed is None else _hold(trainer, files, broken, progress)
+    size = (files.size if held is None else len(held)) or 1
+    rng = np.random.default_rng(seed)
+    first = TrainingCount()
+    for epoch in range(1, epochs + 1):
+        what = "learning" if epochs == 1 else f"pass {epoch} of {epochs}"
+        trainer.count = count = TrainingCount()
+        for batch in files.batches(broken) if held is None else _mixed(held, rng):
+            low = 0
+            while low < len(batch):
+                high = low + table.mark - count.rows if epoch == 1 else len(batch)
+                trainer.learn(batch.rows(slice(low, high)), count=epoch == 1)
+                low = high
+                if epoch == 1:
+                    table.show(count)
+                note = f"{what}, {count.rows:,} rows, error {count.error:.4f}"
+                progress(batch.done / size, note)
+        if epoch == 1:
+            if not count.rows:
+                raise files.no_rows(broken)
+            table.show(count, last=True)
+            first = count
+        else:
+            updates = count.updates / count.rows
+            table.say(
+                f"pass {epoch}: {count.error:.4f} of rows predicted wrongly though seen before, "
+                f"updates {updates:.4f}"
+            )
+    return first
+
+
+def _hold(
+    trainer: BatchTrainer, files: LabelledFiles, broken: BrokenRows, progress: Progress
+) -> Batch:
+    """Read all rows into memory, to take them in any order."""
+    kept: list[Batch] = []
+    for batch in files.batches(broken):
+        kept.append(batch)
+        # the rows, and once more while they are put together
+        if 2 * sum(part.nbytes for part in kept) > trainer.max_memory:
+            got = f"{trainer.max_memory / 2**20:,.0f}M: raise it, or shuffle the lines of the file"
+            raise ParameterError("max_memory", "hold all rows twice to shuffle them", got=got)
+        progress(batch.done / (files.size or 1), "reading again")
+    if not sum(map(len, kept)):
+        raise files.no_rows(broken)
+    return join_batches(kept)
+
+
+def _mixed(held: Batch, rng: np.random.Generator) -> Iterator[Batch]:
+    """Yield all rows in random order."""
+    order = rng.permutation(len(held))
+    for low in range(0, len(held), HELD_ROWS):
+        part = held.rows(order[low : low + HELD_ROWS])
+        yield replace(part, done=low + len(part))

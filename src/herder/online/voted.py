@@ -90,11 +90,7 @@ class VotedPerceptron(OnlineClassifier):
         return Rule.named("perceptron")
 
     def _new_weights(self, n_features: int, n_classes: int) -> "Ballot":
-        few = n_classes == 2 and self.new_classes == "error"
-        last = DiagonalWeights(
-            n_features, 1 if few else n_classes, bias=bool(self.fit_intercept), together=False
-        )
-        return Ballot(last, self.budget)
+        return Ballot(super()._new_weights(n_features, n_classes), self.budget)
 
     @property
     def n_mistakes_(self) -> NDArray[np.intp]:
