@@ -23,6 +23,7 @@ __all__ = [
     "positive_int",
     "positive_number",
     "require_finite",
+    "require_memory",
     "row_weights",
     "share",
     "whole_or_not",
@@ -225,3 +226,11 @@ def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:
     if number < least:
         raise ParameterError(name, f"be {kind}", value)
     return number
+
+
+def require_memory(needed: float, limit: int, what: str, remedy: str = "") -> None:
+    """Refuse work that needs more bytes than the limit, ``max_memory``."""
+    if needed > limit:
+        rule = f"be at least {np.ceil(needed / 2**20):,.0f}M for {what}"
+        more = f": raise it, or {remedy}" if remedy else ""
+        raise ParameterError("max_memory", rule, got=f"{limit / 2**20:,.0f}M{more}")

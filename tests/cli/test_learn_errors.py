@@ -159,7 +159,7 @@ def test_what_is_read_once_is_learnt_once(tmp_path, monkeypatch):
 def test_rows_to_shuffle_must_fit(tmp_path):
     path = written(tmp_path / "a.svm", GOOD * 3000)
     line = error_line(path, "-o", tmp_path / "m.safetensors", "--shuffle", "--max-memory", "1M")
-    assert "max-memory must hold all rows twice to shuffle them, got 1M" in line
+    assert "max-memory must be at least 6M for rows to shuffle, got 1M" in line
 
 
 def test_going_on_with_what_does_not_fit(tmp_path):

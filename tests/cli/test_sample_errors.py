@@ -120,7 +120,7 @@ CASES = [
     (("potts:4x4:x", "-n", 5, "-o", "{tmp}/a.csv"), "potts must have from 2 to 127 states"),
     (
         ("ising:64x64", "-n", 10**6, "-o", "{tmp}/a.csv", "--max-memory", "100M"),
-        "--max-memory must be at least 7,812M for states of 4,096 sites, got 100M",
+        "--max-memory must be at least 7,813M for states of 4,096 sites, got 100M",
     ),
 ]
 

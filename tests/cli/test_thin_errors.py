@@ -50,8 +50,8 @@ def error_line(*words: object) -> str:
             ("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--allocation", "equal"),
             "allocation must come",
         ),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--bandwidth", "wide"), "bandwidth must be 'medi"),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--bandwidth", "-1"), "a positive number, got '-1"),
+        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--bandwidth", "wide"), "bandwidth must be medi"),
+        (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--bandwidth", "-1"), "bandwidth must be median"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--drop", "leaf"), "drop must name columns of"),
         (("{t}", "-n", 5, "-o", "{tmp}/a.csv", "--columns", "width,leaf"), "got 'leaf'"),
         (

@@ -26,11 +26,7 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
 }
 
 #: Forms that belong to an algorithm.
-FORMS = {
-    "cw": ("stdev", "variance"),
-    "scw": ("soft-1", "soft-2"),
-    "pa": ("PA", "PA-I", "PA-II"),
-}
+FORMS = {"cw": ("stdev", "variance"), "scw": ("soft-1", "soft-2"), "pa": ("PA", "PA-I", "PA-II")}
 
 
 def make_model(algorithm: str, given: Mapping[str, Any], **common: Any) -> Any:

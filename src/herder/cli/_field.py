@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder._validation import require_memory
 from herder.core.summary import counted
 from herder.data import open_table
 from herder.models.pairwise import PairwiseModel
@@ -136,12 +137,7 @@ def _make(text: str, max_memory: int) -> GivenField:
         n_states = int(numbers[0])
     n_sites = math.prod(sizes)
     needed = n_sites * (EDGE_BYTES * len(sizes) + STATE_BYTES * n_states)
-    if needed > max_memory:
-        raise ParameterError(
-            "max_memory",
-            f"be at least {needed / 2**20:,.0f}M for the {n_sites:,} sites of {text}",
-            got=f"{max_memory / 2**20:,.0f}M",
-        )
+    require_memory(needed, max_memory, f"the {n_sites:,} sites of {text}")
     if is_potts:
         return GivenField(PottsModel.grid(sizes, n_states, periodic=periodic), text, sizes)
     return GivenField(PairwiseModel.grid(sizes, periodic=periodic), text, sizes)

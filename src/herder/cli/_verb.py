@@ -38,6 +38,8 @@ __all__ = [
     "TABLES",
     "Run",
     "option",
+    "output_option",
+    "read_number",
     "verb",
 ]
 
@@ -55,6 +57,25 @@ USER_ERROR, STOPPED, NO_READER = 2, 130, 141
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     """Return an option of a verb, in a panel of its help."""
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+
+
+def output_option(text: str, metavar: str = "FILE") -> Any:
+    """Return the option ``-o`` of a verb."""
+    return option(OUTPUT, text, "-o", "--output", metavar=metavar)
+
+
+def read_number(text: str, name: str, *, word: str = "", low: float = 0.0) -> Any:
+    """Read what was typed: a finite number from ``low`` on, or a word that may stand for it."""
+    if word and text == word:
+        return word
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not low <= number < float("inf"):
+        rule = f"{word} or " * bool(word) + f"a number from {low:g} on"
+        raise ParameterError(name, f"be {rule}", text)
+    return number
 
 
 class Run:

@@ -8,7 +8,7 @@ import typer
 
 from herder._errors import ParameterError
 from herder.cli._options import RandomState
-from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, option, verb
+from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Summary, Text, counted
 
 if TYPE_CHECKING:
@@ -55,10 +55,7 @@ def learn_classifier(
             "- for the standard input) or tables (.csv, .npy, .npz, .parquet).",
         ),
     ],
-    output: Annotated[
-        Path,
-        option(OUTPUT, "File for the model (.safetensors).", "-o", "--output", metavar="MODEL"),
-    ],
+    output: Annotated[Path, output_option("File for the model (.safetensors).", "MODEL")],
     algorithm: Annotated[
         Literal["nherd", "arow", "cw", "scw", "pa", "perceptron", "second-order"],
         option(
@@ -87,8 +84,7 @@ def learn_classifier(
     form: Annotated[
         Literal["stdev", "variance", "soft-1", "soft-2", "PA", "PA-I", "PA-II"] | None,
         option(
-            METHOD,
-            "Variant: stdev or variance of cw, soft-1 or soft-2 of scw, PA to PA-II of pa.",
+            METHOD, "Variant: stdev or variance of cw, soft-1 or soft-2 of scw, PA to PA-II of pa."
         ),
     ] = None,
     forget: Annotated[
@@ -124,8 +120,7 @@ def learn_classifier(
         ),
     ] = "",
     new_classes: Annotated[
-        bool,
-        option(INPUT, "Let classes come later that were not known before.", "--new-classes"),
+        bool, option(INPUT, "Let classes come later that were not known before.", "--new-classes")
     ] = False,
     epochs: Annotated[int, option(METHOD, "Passes over the rows.", min=1, metavar="N")] = 1,
     shuffle: Annotated[

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from herder._errors import ParameterError
 from herder.cli._options import RandomState
-from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, verb
+from herder.cli._verb import INPUT, METHOD, MODELS, Run, option, output_option, read_number, verb
 from herder.core.summary import Block, Fact, Facts, Summary, Text, counted
 
 __all__ = ["learn_field"]
@@ -32,81 +31,46 @@ def learn_field(
             help="Tables (.csv, .npy, .npz, .parquet) of 0 and 1, or of -1 and 1.",
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="MODEL",
-            help="File for the model (.safetensors).",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            "--weight", metavar="COLUMN", help="Weights of the rows.", rich_help_panel=INPUT
-        ),
-    ] = None,
+    output: Annotated[Path, output_option("File for the model (.safetensors).", "MODEL")],
+    weight: Annotated[str | None, option(INPUT, "Weights of the rows.", metavar="COLUMN")] = None,
     drop: Annotated[
-        list[str],
-        typer.Option(
-            "--drop",
-            metavar="COLUMN",
-            help="Do not use this column (repeatable).",
-            rich_help_panel=INPUT,
-        ),
+        list[str], option(INPUT, "Do not use this column (repeatable).", metavar="COLUMN")
     ] = [],  # noqa: B006 (typer copies it)
     skip_gaps: Annotated[
-        bool,
-        typer.Option(
-            "--skip-gaps", help="Leave rows with gaps out and count them.", rich_help_panel=INPUT
-        ),
+        bool, option(INPUT, "Leave rows with gaps out and count them.", "--skip-gaps")
     ] = False,
     test: Annotated[
         Path | None,
-        typer.Option(
-            "--test",
+        option(
+            INPUT,
+            "Compare the model with these held-out rows, instead of those it was fitted to.",
             metavar="TABLE",
-            help="Compare the model with these held-out rows, instead of those it was fitted to.",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     method: Annotated[
         Literal["pl", "pl-node", "cd", "pcd", "ml"],
-        typer.Option(
-            "--method",
-            help="Pseudo-likelihood, of all columns together or of each alone; contrastive "
+        option(
+            METHOD,
+            "Pseudo-likelihood, of all columns together or of each alone; contrastive "
             "divergence, also persistent; likelihood, for up to about 20 columns.",
-            rich_help_panel=METHOD,
         ),
     ] = "pl",
     alpha: Annotated[
         str | None,
-        typer.Option(
-            "--alpha",
+        option(
+            METHOD,
+            "Weight of the penalty, 0.001 by default; cv chooses it by cross-validation.",
             metavar="NUMBER|cv",
-            help="Weight of the penalty, 0.001 by default; cv chooses it by cross-validation.",
-            rich_help_panel=METHOD,
         ),
     ] = None,
     penalty: Annotated[
         Literal["l2", "l1", "none"],
-        typer.Option(
-            "--penalty",
-            help="Squares of the couplings, or absolute values, which make many of them zero.",
-            rich_help_panel=METHOD,
+        option(
+            METHOD, "Squares of the couplings, or absolute values, which make many of them zero."
         ),
     ] = "l2",
     epochs: Annotated[
-        int,
-        typer.Option(
-            "--epochs",
-            min=1,
-            metavar="N",
-            help="Passes over the rows, for cd and pcd.",
-            rich_help_panel=METHOD,
-        ),
+        int, option(METHOD, "Passes over the rows, for cd and pcd.", min=1, metavar="N")
     ] = 50,
     random_state: RandomState = 0,
     algorithm: Annotated[Literal["boltzmann"] | None, typer.Option(hidden=True)] = None,
@@ -126,7 +90,7 @@ def learn_field(
     params: dict[str, Any] = {"method": method, "n_epochs": epochs, "random_state": random_state}
     params["penalty"] = None if penalty == "none" else penalty
     if alpha is not None:
-        params["alpha"] = _read_alpha(alpha)
+        params["alpha"] = read_number(alpha, "alpha", word="cv")
     from herder.data.binary import read_binary
     from herder.io import save
     from herder.learn.boltzmann import BoltzmannMachine
@@ -161,15 +125,3 @@ def learn_field(
     columns = f"{counted(len(rows.names), 'column')} of {low} and {high}"
     title = f"BoltzmannMachine, {columns}, {counted(len(rows.rows), 'row')}"
     return replace(compared, title=title, blocks=blocks)
-
-
-def _read_alpha(text: str) -> float | str:
-    if text == "cv":
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise ParameterError("alpha", "be cv or a number from 0 on", text)
-    return number

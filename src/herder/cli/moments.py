@@ -5,7 +5,7 @@ from typing import Annotated
 
 from herder.cli._options import Bins, Missing, Order, Table
 from herder.cli._terminal import parse_bins
-from herder.cli._verb import OUTPUT, Run, option, verb
+from herder.cli._verb import Run, output_option, verb
 from herder.core.summary import Summary
 
 __all__ = ["moments"]
@@ -22,14 +22,7 @@ def moments(
     run: Run,
     table: Table,
     output: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "File for the counts (.csv, .npz, .parquet); may be left out.",
-            "-o",
-            "--output",
-            metavar="FILE",
-        ),
+        Path | None, output_option("File for the counts (.csv, .npz, .parquet); may be left out.")
     ] = None,
     order: Order = 2,
     missing: Missing = "error",

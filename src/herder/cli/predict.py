@@ -11,7 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder.cli._verb import INPUT, OUTPUT, Run, verb
+from herder.cli._verb import INPUT, OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Block, Summary, Text, counted
 
 if TYPE_CHECKING:
@@ -45,67 +45,51 @@ def predict(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="File for the predictions (.csv, .npz, .parquet); to the standard output as csv "
-            "by default.",
-            rich_help_panel=OUTPUT,
+        output_option(
+            "File for the predictions (.csv, .npz, .parquet); to the standard output as csv "
+            "by default."
         ),
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain",
-            help="List the strongest features: weight and, of models with variances, standard "
+        option(
+            OUTPUT,
+            "List the strongest features: weight and, of models with variances, standard "
             "deviation and z, the weight in standard deviations. Hashed words are named, with "
             "the right sign, if they occur in DATA.",
-            rich_help_panel=OUTPUT,
+            "--explain",
         ),
     ] = False,
     top: Annotated[
-        int,
-        typer.Option(
-            "--top",
-            min=1,
-            metavar="N",
-            help="Features to list, for each class.",
-            rich_help_panel=OUTPUT,
-        ),
+        int, option(OUTPUT, "Features to list, for each class.", min=1, metavar="N")
     ] = 20,
     by: Annotated[
         Literal["weight", "confidence"],
-        typer.Option(
-            "--by",
-            help="List the largest weights, or the surest (largest z).",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, "List the largest weights, or the surest (largest z)."),
     ] = "weight",
     probabilities: Annotated[
         bool,
-        typer.Option(
-            "--probabilities",
-            help="For a random field: write the probability of the upper state of every cell "
+        option(
+            OUTPUT,
+            "For a random field: write the probability of the upper state of every cell "
             "instead of a filled table.",
-            rich_help_panel=OUTPUT,
+            "--probabilities",
         ),
     ] = False,
     label: Annotated[
         str | None,
-        typer.Option(
-            "--label",
+        option(
+            INPUT,
+            "Labels of a table, to compute the error; the column of training by default.",
             metavar="COLUMN",
-            help="Labels of a table, to compute the error; the column of training by default.",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     skip_broken: Annotated[
         bool,
-        typer.Option(
+        option(
+            INPUT,
+            "Leave broken lines out and count them; predictions get numbers.",
             "--skip-broken",
-            help="Leave broken lines out and count them; predictions get numbers.",
-            rich_help_panel=INPUT,
         ),
     ] = False,
 ) -> Summary:

@@ -11,8 +11,9 @@ import typer
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder._validation import require_memory
 from herder.cli._options import RandomState, Threads
-from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, option, verb
+from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, option, output_option, verb
 from herder.core.summary import Block, Fact, Facts, Summary, Text, counted
 from herder.data.tables import write_table
 
@@ -53,18 +54,13 @@ def sample(
         ),
     ],
     n: Annotated[
-        int,
-        option(OUTPUT, "Number of states, over all chains.", "-n", "--rows", metavar="N"),
+        int, option(OUTPUT, "Number of states, over all chains.", "-n", "--rows", metavar="N")
     ],
     output: Annotated[
         Path | None,
-        option(
-            OUTPUT,
+        output_option(
             "File for the states, one a row (.csv, .npy, .npz, .parquet), chain after chain. "
-            "May be left out with --marginals.",
-            "-o",
-            "--output",
-            metavar="FILE",
+            "May be left out with --marginals."
         ),
     ] = None,
     method: Annotated[
@@ -73,42 +69,27 @@ def sample(
             METHOD,
             "Gibbs sampling; herded Gibbs, which takes no random numbers; or Swendsen-Wang, "
             "for grids and other models whose couplings are strong and mostly positive.",
-            "--method",
         ),
     ] = "gibbs",
     burn_in: Annotated[
-        int,
-        option(
-            METHOD,
-            "Sweeps to discard at the start of each chain.",
-            "--burn-in",
-            metavar="N",
-            min=0,
-        ),
+        int, option(METHOD, "Sweeps to discard at the start of each chain.", metavar="N", min=0)
     ] = 0,
     thinning: Annotated[
         int,
-        option(
-            METHOD,
-            "Keep every K-th state; marginals use all of them.",
-            "--thinning",
-            metavar="K",
-            min=1,
-        ),
+        option(METHOD, "Keep every K-th state; marginals use all of them.", metavar="K", min=1),
     ] = 1,
     chains: Annotated[
         int,
         option(
             METHOD,
             "Chains with their own starts, run in parallel, that share the N states.",
-            "--chains",
             metavar="N",
             min=1,
         ),
     ] = 1,
     order: Annotated[
         Literal["sequential", "reversed", "checkerboard"],
-        option(METHOD, "Scan order of the sites; not for swendsen-wang.", "--order"),
+        option(METHOD, "Scan order of the sites; not for swendsen-wang."),
     ] = "sequential",
     evidence: Annotated[
         list[str],
@@ -116,7 +97,6 @@ def sample(
             INPUT,
             "Hold a site at a value, by its name, or by its number from 0 if sites have no "
             "names (repeatable).",
-            "--evidence",
             metavar="SITE=VALUE",
         ),
     ] = [],  # noqa: B006 (typer copies it)
@@ -125,7 +105,6 @@ def sample(
         option(
             METHOD,
             "Divide all energies by T; wide grids of `ising` are critical at 2.269.",
-            "--temperature",
             metavar="T",
         ),
     ] = 1.0,
@@ -135,7 +114,6 @@ def sample(
             METHOD,
             "For gibbs: parallel tempering at these temperatures, for models with several "
             "modes. The states written are those at 1.",
-            "--tempering",
             metavar="1,1.5,2",
         ),
     ] = None,
@@ -144,17 +122,13 @@ def sample(
         option(
             INPUT,
             "For a list of edges: table with columns site, bias; 0 by default.",
-            "--biases",
             metavar="FILE",
         ),
     ] = None,
     states: Annotated[
         str | None,
         option(
-            INPUT,
-            "For a list of edges: values of a site; 0,1 by default.",
-            "--states",
-            metavar="0,1|-1,1",
+            INPUT, "For a list of edges: values of a site; 0,1 by default.", metavar="0,1|-1,1"
         ),
     ] = None,
     marginals: Annotated[
@@ -162,7 +136,6 @@ def sample(
         option(
             OUTPUT,
             "Table of marginals by site, with standard error, R-hat and effective sample size.",
-            "--marginals",
             metavar="FILE",
         ),
     ] = None,
@@ -203,7 +176,9 @@ def sample(
         field = replace(field, model=field.model.at_temperature(temperature))
     kept = -(-n // chains)  # states of each chain; the last chains give one less if need be
     sweeps = (burn_in + kept * thinning) * chains
-    _require_room(run, field, 2 * kept * chains if output else 0)
+    needed = 2 * kept * chains * field.model.n_sites if output else 0
+    what, remedy = f"states of {field.model.n_sites:,} sites", "keep fewer states with --thinning"
+    require_memory(needed, run.max_memory, what, remedy)
     _tell_cost(run, field, method, sweeps * len(heats or (1.0,)), chains, threads)
     settings: dict[str, Any] = {
         "n_chains": chains,
@@ -263,17 +238,6 @@ def _read_temperatures(text: str | None) -> tuple[float, ...] | None:
     if len(heats) < 2 or heats[0] != 1 or not rising:
         raise ParameterError("tempering", "be rising temperatures from 1, such as 1,1.5,2", text)
     return heats
-
-
-def _require_room(run: Run, field: "GivenField", n_states: int) -> None:
-    needed = n_states * field.model.n_sites
-    if needed > run.max_memory:
-        raise ParameterError(
-            "max_memory",
-            f"be at least {needed / 2**20:,.0f}M for states of {field.model.n_sites:,} sites",
-            got=f"{run.max_memory / 2**20:,.0f}M: raise it, keep fewer states with --thinning, or "
-            "ask for --marginals alone",
-        )
 
 
 def _tell_cost(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from herder._errors import ParameterError
 from herder.cli._options import Bins, Missing, Order, Table
 from herder.cli._terminal import parse_bins
-from herder.cli._verb import METHOD, OUTPUT, TABLES, Run, option, verb
+from herder.cli._verb import METHOD, OUTPUT, TABLES, Run, option, output_option, verb
 from herder.core.summary import Summary
 
 __all__ = ["synth"]
@@ -24,16 +24,7 @@ __all__ = ["synth"]
 def synth(
     run: Run,
     table: Table,
-    output: Annotated[
-        Path,
-        option(
-            OUTPUT,
-            "File for the rows (.csv, .npy, .npz, .parquet).",
-            "-o",
-            "--output",
-            metavar="FILE",
-        ),
-    ],
+    output: Annotated[Path, output_option("File for the rows (.csv, .npy, .npz, .parquet).")],
     n: Annotated[
         int | None,
         option(
@@ -50,7 +41,6 @@ def synth(
         option(
             OUTPUT,
             "Keep only rows with this value (repeatable); COLUMN= means missing.",
-            "--where",
             metavar="COLUMN=VALUE",
         ),
     ] = [],  # noqa: B006 (typer copies it)
@@ -60,21 +50,18 @@ def synth(
             OUTPUT,
             "Print the probability that more than K of the 0/1 columns are 1, and the bounds that "
             "the counts alone imply.",
-            "--count-above",
             metavar="K",
             min=0,
         ),
     ] = None,
     encoding: Annotated[
         Literal["auto", "01", "+-1", "indicator"],
-        option(METHOD, "What is matched: products of 0/1 or -1/+1, or cells.", "--encoding"),
+        option(METHOD, "What is matched: products of 0/1 or -1/+1, or cells."),
     ] = "auto",
     contradictions: Annotated[
         Literal["error", "nearest"],
         option(
-            METHOD,
-            "Refuse counts that no table can have, or come as near to them as possible.",
-            "--contradictions",
+            METHOD, "Refuse counts that no table can have, or come as near to them as possible."
         ),
     ] = "error",
     restarts: Annotated[
@@ -83,13 +70,10 @@ def synth(
             METHOD,
             "Where a failed search starts again: at rows made before (no row of the table is "
             "used), at rows of the table, or nowhere.",
-            "--restarts",
             metavar="[visited|rows|none]",
         ),
     ] = "visited",
-    burn_in: Annotated[
-        int, option(METHOD, "Rows to discard at the start of the run.", "--burn-in", min=0)
-    ] = 0,
+    burn_in: Annotated[int, option(METHOD, "Rows to discard at the start of the run.", min=0)] = 0,
     missing: Missing = "error",
     bins: Bins = [],  # noqa: B006 (typer copies it)
 ) -> Summary:

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from herder._errors import ParameterError
-from herder._validation import positive_int
+from herder._validation import positive_int, require_memory
 from herder.cli._options import Threads
-from herder.cli._verb import INPUT, METHOD, OUTPUT, TABLES, Run, option, verb
+from herder.cli._verb import (
+    INPUT,
+    METHOD,
+    OUTPUT,
+    TABLES,
+    Run,
+    option,
+    output_option,
+    read_number,
+    verb,
+)
 from herder.core.summary import Block, Summary, Text
 
 if TYPE_CHECKING:
@@ -47,12 +57,8 @@ def thin(
     n: Annotated[int, option(OUTPUT, "Rows to choose.", "-n", "--rows", metavar="N")],
     output: Annotated[
         Path,
-        option(
-            OUTPUT,
-            "File for the chosen rows with all their columns (.csv, .npy, .npz, .parquet).",
-            "-o",
-            "--output",
-            metavar="FILE",
+        output_option(
+            "File for the chosen rows with all their columns (.csv, .npy, .npz, .parquet)."
         ),
     ],
     kernel: Annotated[
@@ -72,7 +78,6 @@ def thin(
         option(
             METHOD,
             "Length scale of the kernel: the median distance of rows, or a number.",
-            "--bandwidth",
             metavar="median|NUMBER",
         ),
     ] = "median",
@@ -91,62 +96,49 @@ def thin(
             METHOD,
             "Equal weights, weights of a distribution (simplex) or any weights (optimal); they go "
             "into a column `weight`.",
-            "--weights",
         ),
     ] = "uniform",
     sample_weight: Annotated[
-        str | None,
-        option(INPUT, "Column of weights of the rows.", "--sample-weight", metavar="COLUMN"),
+        str | None, option(INPUT, "Column of weights of the rows.", metavar="COLUMN")
     ] = None,
     log_weight: Annotated[
-        str | None,
-        option(
-            INPUT, "Column of log weights, up to a constant.", "--log-weight", metavar="COLUMN"
-        ),
+        str | None, option(INPUT, "Column of log weights, up to a constant.", metavar="COLUMN")
     ] = None,
     scores: Annotated[
         Path | None,
         option(
             INPUT,
             "Gradients of the log density at the rows, one per column, for --kernel stein.",
-            "--scores",
             metavar="FILE",
         ),
     ] = None,
     label_column: Annotated[
         str | None,
         option(
-            INPUT,
-            "Column of labels: rows are compared only within a label.",
-            "--label-column",
-            metavar="COLUMN",
+            INPUT, "Column of labels: rows are compared only within a label.", metavar="COLUMN"
         ),
     ] = None,
     allocation: Annotated[
         Literal["proportional", "equal", "joint"],
-        option(METHOD, "Rows of each label: its share, equally many, or free.", "--allocation"),
+        option(METHOD, "Rows of each label: its share, equally many, or free."),
     ] = "proportional",
     columns: Annotated[
         list[str],
         option(
             INPUT,
             "Compare rows by these columns only; the others are carried along.",
-            "--columns",
             metavar="A,B,C",
         ),
     ] = [],  # noqa: B006 (typer copies it)
     drop: Annotated[
         list[str],
         option(
-            INPUT,
-            "Do not compare rows by these columns; they are carried along.",
-            "--drop",
-            metavar="A,B",
+            INPUT, "Do not compare rows by these columns; they are carried along.", metavar="A,B"
         ),
     ] = [],  # noqa: B006 (typer copies it)
     approximate: Annotated[
         Literal["chunks", "subsample", "features"] | None,
-        option(METHOD, "Trade exactness for speed, in one of three ways.", "--approximate"),
+        option(METHOD, "Trade exactness for speed, in one of three ways."),
     ] = None,
     no_refine: Annotated[
         bool,
@@ -171,13 +163,12 @@ def thin(
         option(
             OUTPUT,
             "File for the numbers of the chosen rows, from 0, with weight, chain and draw.",
-            "--indices",
             metavar="FILE",
         ),
     ] = None,
     threads: Threads = None,
     shares: Annotated[
-        Literal["proportional", "equal", "joint"] | None, typer.Option("--shares", hidden=True)
+        Literal["proportional", "equal", "joint"] | None, typer.Option(hidden=True)
     ] = None,
 ) -> Summary:
     """Choose the most representative rows of a sample.
@@ -201,7 +192,7 @@ def thin(
     if allocation != "proportional" and label_column is None:
         raise ParameterError("allocation", "come with --label-column", allocation)
     positive_int(n, "n")
-    length = _read_bandwidth(bandwidth)
+    length = read_number(bandwidth, "bandwidth", word="median")
     roles = Roles(tuple(columns), tuple(drop), label_column, sample_weight or log_weight)
     sample = read_sample(table, roles, run.progress)
     names = _output_names(sample, weighted=weights != "uniform" or label_column is not None)
@@ -242,18 +233,6 @@ def thin(
     return replace(
         summary, title=f"{summary.title} of {table.name}", blocks=[*summary.blocks, *notes]
     )
-
-
-def _read_bandwidth(text: str) -> str | float:
-    if text == "median":
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise ParameterError("bandwidth", "be 'median' or a positive number", text)
-    return number
 
 
 def _output_names(sample: "Sample", *, weighted: bool) -> list[str]:
@@ -302,13 +281,8 @@ def _plan(run: Run, sample: "Sample") -> tuple[bool, str]:
         distance = Cost(0.0, 0.0, 0.0)
     memory = max(choice.memory, distance.memory)
     needed = memory + (0 if sample.is_mapped else sample.values.nbytes)
-    if needed > run.max_memory:
-        raise ParameterError(
-            "max_memory",
-            f"be at least {needed / 2**20:,.0f}M for {rows:,} rows of {d} columns",
-            got=f"{run.max_memory / 2**20:,.0f}M: raise it, use fewer --columns, or thin parts of "
-            "the file first",
-        )
+    what, remedy = (f"{rows:,} rows of {d} columns", "use fewer --columns")
+    require_memory(needed, run.max_memory, what, remedy)
     total = Cost(choice.pairs + distance.pairs, choice.seconds + distance.seconds, memory)
     if total.seconds > LONG_SECONDS:
         faster = "" if approximate else "; --approximate subsample or chunks is faster"

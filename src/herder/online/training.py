@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder._validation import require_memory
 from herder.core.lanes import Progress
 from herder.core.summary import listed
 from herder.data.batches import Batch, join_batches
@@ -191,12 +192,8 @@ class BatchTrainer:
         if needed > self.max_memory:
             is_full = getattr(self.model, "covariance", "") == "full"
             remedy = "take --covariance project" if is_full else "give features smaller numbers"
-            raise ParameterError(
-                "max_memory",
-                f"be at least {needed / 2**20:,.0f}M for {width:,} features and "
-                f"{n_classes} classes",
-                got=f"{self.max_memory / 2**20:,.0f}M: raise --max-memory, or {remedy}",
-            )
+            what = f"{width:,} features and {n_classes} classes"
+            require_memory(needed, self.max_memory, what, remedy)
 
 
 def _shown(values: Iterable[Any]) -> str:
@@ -320,9 +317,8 @@ def _hold(
     for batch in files.batches(broken):
         kept.append(batch)
         # the rows, and once more while they are put together
-        if 2 * sum(part.nbytes for part in kept) > trainer.max_memory:
-            got = f"{trainer.max_memory / 2**20:,.0f}M: raise it, or shuffle the lines of the file"
-            raise ParameterError("max_memory", "hold all rows twice to shuffle them", got=got)
+        needed = 2 * sum(part.nbytes for part in kept)
+        require_memory(needed, trainer.max_memory, "rows to shuffle", "shuffle the file's lines")
         progress(batch.done / (files.size or 1), "reading again")
     if not sum(map(len, kept)):
         raise files.no_rows(broken)
