@@ -1,5 +1,10 @@
+import hashlib
+import importlib.util
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -9,6 +14,29 @@ from hypothesis import settings
 settings.register_profile("few", max_examples=15, derandomize=True, deadline=None)
 settings.register_profile("many", max_examples=100, derandomize=True, deadline=None)
 settings.load_profile("few")
+
+
+def pytest_configure() -> None:
+    """Compile each function in one worker only: the others wait, and read it from the cache."""
+    if importlib.util.find_spec("fcntl") is None:
+        return  # without locks both compile
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    compile_here: Any = Dispatcher.compile
+    folder = Path(tempfile.gettempdir())
+
+    def compile_once(self: Any, signature: Any) -> Any:
+        name = f"{__file__} {self.py_func.__module__} {self.py_func.__name__}"
+        lock = folder / f"herder-{hashlib.sha256(name.encode()).hexdigest()[:16]}.lock"
+        # the lock of this process first, or two of its threads could wait for each other
+        with global_compiler_lock, open(lock, "w") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            return compile_here(self, signature)
+
+    Dispatcher.compile = compile_once
 
 
 @pytest.fixture
