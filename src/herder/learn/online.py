@@ -33,7 +33,7 @@ from scipy.special import expit
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
 from herder.learn.fit import Fit, FitReport
-from herder.learn.pseudo import log_pseudo_likelihood
+from herder.learn.pseudo import log_pseudo_likelihood, solve_sylvester
 from herder.learn.rows import find_duplicate_columns
 
 __all__ = ["OnlineFit"]
@@ -80,10 +80,8 @@ class Operator:
 
     def divide(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve for the couplings whose image is ``slope``."""
-        scale = np.outer(self.scale, self.scale)
-        inner = self.vectors.T @ (slope * scale) @ self.vectors
-        inner /= self.values[:, None] + self.values
-        return self.vectors @ inner @ self.vectors.T * scale
+        sums = self.values[:, None] + self.values
+        return solve_sylvester(self.scale, sums, self.vectors, slope)
 
 
 @dataclass(eq=False)
@@ -132,20 +130,9 @@ class OnlineFit:
 
     @classmethod
     def begin(cls, n: int) -> "OnlineFit":
-        """Begin without rows."""
-        square, line = (n, n), n
-        return cls(
-            alpha=0.0,
-            couplings=np.zeros(square),
-            biases=np.zeros(line),
-            latest_couplings=np.zeros(square),
-            latest_biases=np.zeros(line),
-            n_seen=0.0,
-            n_steps=0,
-            ones=np.zeros(line),
-            pairs=np.zeros(square),
-            variances=np.zeros(line),
-        )
+        """Return a stream without rows."""
+        square, line = np.zeros((n, n)), np.zeros(n)
+        return cls.after(square, line, 0.0, line, square)
 
     @classmethod
     def after(
@@ -156,7 +143,7 @@ class OnlineFit:
         means: NDArray[np.float64],
         pairs: NDArray[np.float64],
     ) -> "OnlineFit":
-        """Go on from a fit to ``total`` rows with these means and shares of pairs."""
+        """Return a stream that continues a fit to ``total`` rows with these means and pairs."""
         return cls(
             alpha=0.0,
             couplings=couplings.copy(),
@@ -183,7 +170,7 @@ class OnlineFit:
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a stream of what `to_state` gave."""
+        """Return the stream that `to_state` described."""
         n = len(read_array(arrays, "biases", (None,)))
         own = (field for field in fields(cls) if field.name != "operator")
         stream = cls(**{field.name: _read(field, arrays, header, n) for field in own})
@@ -198,9 +185,8 @@ class OnlineFit:
 
     def fit(self) -> Fit:
         """Return the average parameters; there is no gradient to judge them by."""
-        nothing = float("nan")
         couplings, biases = self.couplings.copy(), self.biases.copy()
-        return Fit(couplings, biases, self.n_steps, True, nothing, nothing)
+        return Fit(couplings, biases, self.n_steps, True, np.nan, np.nan)
 
     def report(self, alpha: float, names: Sequence[str]) -> FitReport:
         """Sum up what was learnt; ``alpha`` is the weight in the rows' own states."""

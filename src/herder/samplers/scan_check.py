@@ -234,7 +234,7 @@ def _warnings(
     if best.stalled:
         found.append(
             f"with every order the error stops falling on some pieces ({best.stalled} of "
-            f"{len(pieces)} with {best.order}): herded Gibbs has a floor here, which more sweeps do "
+            f"{len(pieces)} with {best.order}): herded Gibbs has a floor here that more sweeps do "
             "not lower"
         )
     worst = [one.order for one in reports if one.stalled > best.stalled]
