@@ -234,7 +234,7 @@ def test_noise_is_not_trusted():
     found = machine.check(rows)
     assert not found.trust
     assert "820 parameters from 200 rows" in found.verdict
-    assert "alpha='cv'), or hold out rows and give them to check with held_out=True" in (
+    assert "alpha='cv'), or hold out rows and pass them to check with held_out=True" in (
         found.verdict
     )
     found = machine.check(others, held_out=True)

@@ -7,8 +7,8 @@ in the states of the rows, 0/1 or -1/+1. It minimises
 
 (``method="pl"``, see `herder.learn.pseudo`), or the negative log-likelihood with the same
 penalty (``"ml"``), or follows its stochastic gradients (``"cd"``, ``"pcd"``). The biases have no
-penalty. Pseudo-likelihood is consistent for rows of such a machine [hyvarinen2006]_; rows of
-anything else get another machine from each method.
+penalty. Pseudo-likelihood is consistent for rows of such a machine [hyvarinen2006]_; for rows of
+another distribution each method has a limit of its own.
 """
 
 import copy
@@ -68,7 +68,7 @@ class BoltzmannMachine(FittedMachine):
     n_particles : int, default 200
         Chains of "pcd".
     warm_start : bool, default False
-        Whether `fit` starts from the machine there is.
+        Whether `fit` starts from the parameters of the fit before.
     random_state : int, Generator or None, default 0
         Draws folds, and the chains of "cd" and "pcd".
 
@@ -183,7 +183,7 @@ class BoltzmannMachine(FittedMachine):
     def partial_fit(
         self, X: object, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn rows in the order given, once, by steps of the pseudo-likelihood.
+        """Learn rows in their order, once, by steps of the pseudo-likelihood.
 
         The first call starts a machine, or continues that of `fit`; see `herder.learn.online`.
 

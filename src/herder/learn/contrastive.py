@@ -1,17 +1,17 @@
 r"""Contrastive divergence and its persistent form: stochastic gradients of the likelihood.
 
 The gradient of the log-likelihood is a difference of moments, and those of the field are hard to
-get. Contrastive divergence [hinton2002]_ takes them from chains that start at the rows and make
-k sweeps,
+compute. Contrastive divergence [hinton2002]_ takes them from chains that start at the rows and
+make k sweeps,
 
 .. math:: \Delta W_{ij} = \hat E[x_i x_j] - \hat E E_{k}[x_i x_j], \qquad
           \Delta b_i = \hat E[x_i] - \hat E E_k[x_i] ,
 
-and its persistent form [tieleman2008]_ from chains that go on from update to update. These follow
-the field as long as the parameters move slowly, so that with a falling rate it ends near the
-likelihood fit, while CD-k for small k has an optimum of its own. With one step of one random site
-its expectation is the gradient D of the pseudo-likelihood, equation 20 of [hyvarinen2006]_, up to
-factors:
+and its persistent form [tieleman2008]_ from chains that persist from update to update. These
+follow the field as long as the parameters move slowly, so that with a falling rate it ends near
+the likelihood fit, while CD-k for small k has an optimum of its own. With one step of one random
+site its expectation is the gradient D of the pseudo-likelihood, equation 20 of [hyvarinen2006]_,
+up to factors:
 
 .. math:: E[\Delta W_{ij}] = \tfrac2n D(W_{ij}), \qquad E[\Delta b_i] = \tfrac1n D(b_i) .
 
@@ -21,7 +21,7 @@ Equation 27 of the paper has lost the factor 1/n.
 by the inverse curvature of Gaussian rows with the covariance C of the data, penalty included:
 
 .. math:: \Delta W \leftarrow \mathcal H^{-1} \Delta W, \qquad
-          \mathcal H V = C V C + 4 \alpha \kappa V ,
+          \mathcal H V = C V C + 4 \alpha V ,
 
 in the basis where C is diagonal. Without it, columns with few ones learn slowly. The noise of a
 step then has the shape of the statistical error, and the learning rate has no unit: 1 would be a
@@ -49,7 +49,7 @@ UPDATES = 10
 SHRINKAGE = 0.1
 
 #: No parameter moves by more than this in one update; the curvature is that of Gaussian rows, and
-#: may be too small by far where ones come in bursts.
+#: may be far too small where ones come in bursts.
 LONGEST_STEP = 0.5
 
 
@@ -78,7 +78,7 @@ def fit_cd(
     n_steps : int, default 1
         Sweeps over all sites for each update: the k of CD-k.
     persistent : bool, default False
-        Whether chains go on from update to update instead of starting at rows.
+        Whether chains persist from update to update instead of starting at rows.
     n_particles : int, default 200
         Number of persistent chains.
     learning_rate : float, default 0.2
@@ -98,7 +98,7 @@ def fit_cd(
     Returns
     -------
     Fit
-        Without an objective and a gradient: the method has only noisy ones.
+        Without an objective and a gradient, which the method only estimates.
     """
     rng = generator(random_state)
     learner = _Learner(rows, weights, start, 4 * alpha)

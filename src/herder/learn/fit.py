@@ -134,13 +134,13 @@ class FitReport(Summarised):
 
     @property
     def edge(self) -> str:
-        """Which end of the weights tried was the best, and what to do; empty if none was."""
+        """Whether the best weight is the least or largest tried, and what to do; else empty."""
         if self.tried is None or self.alpha not in self.tried or self.tried[0] == self.tried[1]:
             return ""
         least, largest = self.tried
         end = "least" if self.alpha == least else "largest"
         return (
-            f"the best penalty is the {end} of those tried, {least:.3g} to {largest:.3g}: give "
+            f"the best penalty is the {end} of those tried, {least:.3g} to {largest:.3g}: try "
             f"alphas beyond {self.alpha:.3g} too"
         )
 

@@ -3,11 +3,11 @@ r"""Maximum likelihood of a fully visible field, by summing over all of its stat
 With 0/1 rows :math:`x_n` of weight :math:`\pi_n` the penalised likelihood to minimise is
 
 .. math:: J(W, b) = \log Z(W, b) - \sum_n \pi_n \Bigl[ \tfrac12 x_n^T W x_n + b^T x_n \Bigr]
-                    + \alpha \kappa \sum_{i \ne j} W_{ij}^2 ,
+                    + \alpha \sum_{i \ne j} W_{ij}^2 ,
 
 which is convex; its gradient is the difference of the moments of the field and of the rows,
 
-.. math:: \partial J / \partial W_{ij} = E[x_i x_j] - \hat E[x_i x_j] + 4 \alpha \kappa W_{ij},
+.. math:: \partial J / \partial W_{ij} = E[x_i x_j] - \hat E[x_i x_j] + 4 \alpha W_{ij},
           \qquad \partial J / \partial b_i = E[x_i] - \hat E[x_i] ,
 
 so that without a penalty the fit has the moments of the rows [ackley1985]_.
@@ -44,7 +44,7 @@ BLOCK_ROWS = 4096
 #: may be fewer than parameters, and a pair that never occurs has no variance of its own.
 SHRINKAGE = 0.1
 
-#: A gradient below this is rounding of moments, whatever it is compared with.
+#: A gradient below this is rounding of moments, whatever the tolerance.
 ROUNDING = 1e-12
 
 

@@ -1,11 +1,11 @@
 r"""Truncated Newton steps for one convex problem, or for many in parallel.
 
 A step d solves :math:`H d = -g` roughly, by conjugate gradients that only multiply by the
-Hessian H, behind a preconditioner that knows the shape of H. "Roughly" tightens as the gradient
+Hessian H, with a preconditioner that approximates H. "Roughly" tightens as the gradient
 falls, so that convergence is faster than linear [nocedal2006]_. Along d a convex function falls as
-long as its slope is negative: a step is taken unless the slope has turned and is steeper than a
-quarter of what it was, else the secant rule shortens it. No value of the function is compared,
-which would be lost in rounding near the end.
+long as its slope is negative: a step is taken unless the slope has changed sign and is steeper
+than a quarter of what it was, else the secant rule shortens it. Values of the function are not
+compared, since their differences would be lost in rounding near the end.
 
 Parameters are an array whose columns may be problems of their own: `Problem.dot` then returns one
 number a column, and every column has its own steps.
@@ -56,7 +56,7 @@ class Problem(Protocol):
         ...
 
     def precondition(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Divide by something like the Hessian."""
+        """Divide by an approximation of the Hessian."""
         ...
 
     def dot(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> Any:
@@ -108,7 +108,7 @@ def minimise(
         accuracy = min(FIRST_ACCURACY, float(np.sqrt(norm / max(scale, norm))))
         left = np.where(is_done, 0.0, gradient)
         step = _solve(problem, left, accuracy, goal / 3)
-        # where the Hessian is all but singular, only the gradient is sure to lead down
+        # where the Hessian is nearly singular, only the gradient is sure to be a descent direction
         taken = _shorten(problem, theta, gradient, step) or _shorten(
             problem, theta, gradient, -problem.precondition(left)
         )
@@ -151,7 +151,7 @@ def _shorten(
     gradient: NDArray[np.float64],
     step: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Go along ``step`` as far as the function falls; None if rounding hides that it does."""
+    """Take ``step``, shortened until the function falls; None if rounding hides that it does."""
     slope = np.minimum(problem.dot(gradient, step), 0.0)
     length = np.full_like(slope, LONGEST / max(float(np.abs(step).max()), LONGEST))
     for _ in range(MAX_SHORTER):

@@ -16,7 +16,7 @@ Hessian acts on symmetric V as :math:`D V C + C V D + 4 \alpha V`, where C is th
 the diagonal of the variances p (1 - p). With :math:`\delta^2 = 2 \alpha`, and D + δ and C + δ in
 place of D and C, this is a Sylvester operator, which the eigenvectors of
 :math:`(D + \delta)^{-1/2} (C + \delta) (D + \delta)^{-1/2}` invert. It is the
-preconditioner of Newton steps, with D taken anew at each step. For node-wise regressions it is
+preconditioner of Newton steps, with D updated at each step. For node-wise regressions it is
 :math:`d_i C + 2 \alpha` without row and column i, which the eigenvectors of C invert.
 """
 

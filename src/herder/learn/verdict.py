@@ -103,7 +103,7 @@ def _too_few_learnt(check: "FitCheck") -> str:
     else:
         by_rows = report is None or report.method in ("pl", "pl-node")
         ways.append("choose alpha by held-out rows (alpha='cv')" if by_rows else "raise alpha")
-    ways.append("hold out rows and give them to check with held_out=True")
+    ways.append("hold out rows and pass them to check with held_out=True")
     return f"{reason}. {_join(ways)}."
 
 

@@ -1,11 +1,11 @@
 r"""The partition function, exactly where possible and else by annealed importance sampling.
 
-Let the couplings grow from nothing to their own size, with the fields as they are:
+Let the couplings grow from zero to their full size, with the fields as they are:
 
 .. math:: f_k(x) = \exp\Bigl( \sum_i h_i(x_i) + \beta_k S(x) \Bigr), \qquad
           0 = \beta_0 < \beta_1 < \dots < \beta_K = 1,
 
-where S is the part of the score that the edges give. Sites are independent at first, so that
+where S is the part of the score that is due to the edges. Sites are independent at first, so that
 :math:`Z_0` is a product and an exact state is easily drawn. A chain then sweeps once at every
 :math:`\beta_k`, and carries the weight
 
@@ -15,9 +15,9 @@ where S is the part of the score that the edges give. Sites are independent at f
 however few the sweeps and however badly they mix [neal2001]_. With the mean of C independent
 weights the estimate of log Z has the standard error :math:`s_w / (\bar w \sqrt C)`, to first
 order. That holds when many chains share the weight: their effective number is
-:math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and a
-warning says so. All chains may miss a mode that is far more probable than what they saw, with
-weights that look fine; so a few chains of Gibbs sampling look for lower energies.
+:math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and there
+is a warning. All chains may miss a mode that is far more probable than the states they visited,
+with weights that look fine; so a few chains of Gibbs sampling search for lower energies.
 """
 
 import warnings
@@ -94,11 +94,11 @@ class LogPartition(Summarised):
 
     @property
     def reliable(self) -> bool:
-        """Whether enough chains share the weight for the error to mean something."""
+        """Whether enough chains share the weight, and no mode was missed."""
         return self.effective_chains >= FEWEST_CHAINS and not self.missed
 
     def summary(self) -> Summary:
-        """Return value, error, how they were found, and whether to trust them."""
+        """Return value, error, how they were computed, and whether they are reliable."""
         if self.method != "ais":
             return Summary(f"log Z = {self.value:.6f}, exact ({self.method})")
         title = (
@@ -132,12 +132,12 @@ def log_partition(
     method : {"auto", "exact", "ais"}
         Exact sums, annealed importance sampling, or the first where the model is small enough.
     n_chains : int, default 100
-        Independent chains, at least 2; the error falls with its root.
+        Independent chains, at least 2; the error falls as the inverse of its square root.
     n_temperatures : int, default 1000
-        Steps from no coupling to all. More steps make the weights of the chains more alike.
+        Steps from no couplings to full ones. More steps make the weights of the chains more equal.
     spacing : {"linear", "geometric"}
         Whether the share of the couplings grows by equal steps or by equal factors; the second is
-        for couplings so strong that all is decided while their share is small.
+        for couplings so strong that states freeze while their share is small.
     random_state : int, Generator or None, default 0
         Seed; every chain has its own generator made from it.
     n_jobs : int, optional
@@ -148,7 +148,7 @@ def log_partition(
     Returns
     -------
     LogPartition
-        Value, error, and how far to trust them.
+        Value, error, and whether they are reliable.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-r"""Swendsen-Wang: whole clusters change at once [swendsen1987]_.
+r"""Swendsen-Wang: sampling by whole clusters [swendsen1987]_.
 
 Each edge between equal sites is frozen with probability :math:`1 - e^{-J}`, where J is what the
 two gain by being equal (twice the coupling of -1/+1 sites). Sites that frozen edges join form
-clusters, which know nothing of each other: each draws a new common state a with probability
+clusters, which are independent of each other: each draws a new common state a with probability
 proportional to :math:`\exp \sum_i h_i(a)` over its sites. At the critical temperature, where
-single sites hardly move anything, a few sweeps give a new state.
+single-site updates mix slowly, a few sweeps decorrelate the state.
 
-A negative coupling of binary sites freezes unequal ends instead, and the cluster turns over as a
+A negative coupling of binary sites freezes unequal ends instead, and the cluster flips as a
 whole. With three states and more there is no such rule, and negative couplings are refused.
-Strong fields, or couplings that contradict each other, make the clusters useless though still
-right: then `gibbs` with temperatures is the better choice.
+Strong fields, or frustrated couplings, leave the samples correct but make clusters inefficient:
+then `gibbs` with temperatures is the better choice.
 """
 
 from collections.abc import Mapping
@@ -39,14 +39,14 @@ def swendsen_wang(
     evidence: Mapping[Any, Any] | None = None,
     **run: Unpack[RunOptions],
 ) -> Sampling:
-    """Sample a model by changing whole clusters of sites.
+    """Sample a model by updating whole clusters of sites.
 
     Parameters
     ----------
     model : PairwiseModel or PottsModel
         What is sampled; couplings of a Potts model must not be negative.
     n_sweeps : int
-        Sweeps of each chain, after the burn-in. Each gives a state.
+        Sweeps of each chain, after the burn-in; each yields a state.
     random_state : int, Generator or None
         Seed; every chain has its own generators made from it.
     evidence : mapping, optional
@@ -98,7 +98,7 @@ def cluster_factory(
 
 
 class _ClusterChain:
-    """A chain whose sweeps change clusters; ``base`` are the biases or the fields."""
+    """A chain that updates clusters; ``base`` are the biases or the fields."""
 
     def __init__(
         self,
@@ -154,5 +154,5 @@ class _ClusterChain:
 
 
 def _words(rng: np.random.Generator, n_rows: int, n_bits: int) -> NDArray[np.uint64]:
-    """Draw rows of at least so many random bits, in words of 64."""
+    """Draw rows of at least ``n_bits`` random bits, in words of 64."""
     return rng.integers(2**64, size=(n_rows, -(-n_bits // 64)), dtype=np.uint64)

@@ -10,9 +10,9 @@ never taken, and one set of gains serves all temperatures. Binary models on spar
 a table of probabilities instead, one for each site and neighbourhood.
 
 Tempering runs a replica at each temperature :math:`T_0 = 1 < T_1 < \dots`; after each sweep,
-neighbouring temperatures change replicas with probability
+neighbouring temperatures exchange replicas with probability
 :math:`\min(1, \exp((1/T_r - 1/T_{r+1})(E_r - E_{r+1})))` [geyer1991]_, which leaves the product
-of the distributions as it is. The states at T = 1 are the samples.
+of the distributions invariant. The states at T = 1 are the samples.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,13 +39,13 @@ __all__ = ["Table", "chain_seeds", "chance_table", "gibbs", "gibbs_factory", "ra
 TABLE_WIDTH = 8
 TABLE_SIZE = 2**21
 
-#: Sweeps after which gains are computed anew, so that rounding does not pile up.
+#: Sweeps after which gains are recomputed, so that rounding does not accumulate.
 REFRESH = 1024
 
 #: Random numbers that are drawn at a time.
 NOISE = 2**18
 
-#: Dense couplings with at least this share of edges are walked through as rows.
+#: Couplings with at least this share of all edges are read as dense rows.
 DENSE = 0.3
 
 
@@ -59,19 +59,19 @@ def gibbs(
     evidence: Mapping[Any, Any] | None = None,
     **run: Unpack[RunOptions],
 ) -> Sampling:
-    """Sample a model by visiting one site after the other.
+    """Sample a model by Gibbs sampling, one site after the other.
 
     Parameters
     ----------
     model : PairwiseModel or PottsModel
         What is sampled.
     n_sweeps : int
-        Sweeps of each chain, after the burn-in. Each gives a state.
+        Sweeps of each chain, after the burn-in; each yields a state.
     order : {"sequential", "reversed", "checkerboard"} or array-like of int
         Order of the sites within a sweep.
     temperatures : sequence of float, optional
         From 1 upwards: parallel tempering, for models whose chains stay in one mode. ``swaps``
-        in the diagnostics is the share of exchanges that were taken.
+        in the diagnostics is the share of exchanges that were accepted.
     random_state : int, Generator or None
         Seed; every chain has its own generators made from it.
     evidence : mapping, optional
@@ -218,7 +218,7 @@ class _Gains:
         self.base = field.biases if self.binary else field.fields
         self.n_sites, self.n_states = field.n_sites, field.n_states
         share = len(self.near.indices) / max(1, self.n_sites * (self.n_sites - 1))
-        self.couplings = np.empty((0, 0))  # rows to walk through, if most sites are neighbours
+        self.couplings = np.empty((0, 0))  # dense rows, if most sites are neighbours
         if self.binary and share > DENSE:
             rows: Any = field.couplings
             self.couplings = rows.toarray() if field.is_sparse else np.array(rows)

@@ -1,7 +1,7 @@
-r"""Herded Gibbs: Gibbs sampling with a herd in place of the coin [bornn2013]_, [chen2014]_.
+r"""Herded Gibbs: Gibbs sampling by herding, not by chance [bornn2013]_, [chen2014]_.
 
-Each site i has a weight vector for every state c of its neighbours that has come up. A visit
-takes the weights of the present neighbourhood and makes one step of herding,
+Each site i has a weight vector for every state c of its neighbours that has occurred. A visit
+takes the weights of the current neighbourhood and makes one step of herding,
 
 .. math:: x_i = \arg\max_a w_{i, c, a}, \qquad
           w_{i, c} \leftarrow w_{i, c} + p(x_i \mid c) - e_{x_i},
@@ -10,17 +10,17 @@ algorithm 4.1 of the thesis; for binary sites, :math:`x_i = [w > 0]` and
 :math:`w \leftarrow w + p - x_i`. After n visits of a neighbourhood the conditional frequencies of
 a binary site are right within 1/n, those of more states within 2/n. On complete graphs the joint
 distribution is then reached at rate 1/T (theorem 4.4), on empty graphs if the probabilities are
-rationally independent (theorem 4.1). On all other graphs nothing is promised: neighbourhoods are
+rationally independent (theorem 4.1). On all other graphs there is no guarantee: neighbourhoods are
 counted, joint states are not, and the error may stop at a floor that depends on the scan order
 (figure 4.6). See `check_scan_orders`.
 
 Weights and probabilities are whole multiples of :math:`2^{-52}`, so that nothing is ever rounded
 once a probability is known, and ties do not depend on rounding: the lowest state wins. First
 weights are spread over the invariant interval by a hash of site and neighbourhood: p - u with u
-even in [0, 1) for binary sites, and for others so that each state comes first with its
+uniform in [0, 1) for binary sites, and for others so that each state comes first with its
 probability; all that is fixed, not random. They may all be in its middle too, p - 1/q, as in most
 papers; but then the sites of a uniform grid move in step, and the error stays where it falls with
-spread weights; and a neighbourhood that comes up only once takes its most probable state, so that
+spread weights; and a neighbourhood that occurs only once takes its most probable state, so that
 a model with many neighbours is maximised instead of sampled.
 """
 
@@ -72,17 +72,17 @@ def herded_gibbs(
     evidence: Mapping[Any, Any] | None = None,
     **run: Unpack[RunOptions],
 ) -> Sampling:
-    """Sample a model by herded Gibbs: deterministic, and often far more even than Gibbs.
+    """Sample a model by herded Gibbs: deterministic, and often far more accurate than Gibbs.
 
     There is no guarantee on general graphs, and the error has a floor there; the scan order
-    matters. Densely connected models need one weight for each neighbourhood that comes up.
+    matters. Densely connected models need one weight for each neighbourhood that occurs.
 
     Parameters
     ----------
     model : PairwiseModel or PottsModel
         What is sampled.
     n_sweeps : int
-        Sweeps of each chain, after the burn-in. Each gives a state.
+        Sweeps of each chain, after the burn-in; each yields a state.
     order : {"sequential", "reversed", "checkerboard"} or array-like of int
         Order of the sites within a sweep.
     initial : {"spread", "centre"}
@@ -100,7 +100,7 @@ def herded_gibbs(
     -------
     Sampling
         States, marginals, and in the diagnostics the number of weights that are kept. Errors
-        by batch means do not see a floor.
+        by batch means do not include a floor.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class _TableHerd:
 
 
 class _ContextHerd:
-    """A chain that keeps weights for the neighbourhoods that have come up, by a hash of them.
+    """A chain that keeps weights for the neighbourhoods that have occurred, by a hash of them.
 
     The key of a neighbourhood has 128 bits, made by exclusive-or of words for each neighbour and
     its state. Two of n neighbourhoods have the same key with probability n^2 / 2^129: below
@@ -258,7 +258,7 @@ class _ContextHerd:
             done += _jit.sweep_contexts(self.graph, self.order, self.contexts, *start, out[done:])
             met = int(self.contexts.met[0])
             if met > self.limit:
-                got = f"{self.limit}: {met} neighbourhoods came up; gibbs keeps no weights"
+                got = f"{self.limit}: {met} neighbourhoods occurred; gibbs keeps no weights"
                 raise ParameterError("max_contexts", "be larger", got=got)
             if done < len(out):
                 self._grow(self.contexts)
@@ -285,7 +285,7 @@ class _ContextHerd:
         self._grow(found)
 
     def diagnostics(self) -> dict[str, Any]:
-        """Return the number of weights that came up."""
+        """Return the number of weights that are kept."""
         return {"n_weights": int(self.contexts.met[0]) * (self.contexts.weights.shape[1] - 1)}
 
 

@@ -8,7 +8,7 @@ they are full. From the means :math:`m_k` of K batches over all chains,
           \mathrm{ESS} = n \, \bar m (1 - \bar m) / \sigma^2,
 
 and R-hat compares the variance within the two halves of each chain with that between them
-[gelman1992]_. Both look at the indicator of each state of each site. Where R-hat is above 1.1,
+[gelman1992]_. Both are of the indicator of each state of each site. Where R-hat is above 1.1,
 as when each chain stays in its mode, the error is that of the means of the chains. Nothing
 depends on how a run was cut into calls, except for the rounding of functions.
 """

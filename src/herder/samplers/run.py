@@ -1,4 +1,4 @@
-"""One runner for all samplers: chains on threads, states kept, averages on the fly.
+"""The runner of all samplers: chains on threads, states kept, averages on the fly.
 
 A sampler supplies chains. A chain fills a block with the states after each of its sweeps; all
 else, burn-in, evidence, averages, diagnostics and resuming, is the same for all and is here.
@@ -64,7 +64,7 @@ class ChainFactory(NamedTuple):
 
     #: Makes chain number k, at a given state or at one of the sampler's choice.
     make: Callable[[int, NDArray[np.uint8] | None], Chain]
-    #: What a resumed run must have in common with the first, beside the model.
+    #: What a resumed run must have in common with the first, besides the model.
     options: tuple[Any, ...]
 
 
@@ -154,6 +154,7 @@ def run_chains(
     if resume is not None and burn_in:
         raise ParameterError("burn_in", "be 0 with resume", burn_in)
     model, n_free = condition.model, condition.field.n_sites
+    size = max(1, min(4096, BLOCK // n_free))
     edges, named = _pairs_of(model, pairs), _check_functions(functions)
     starts = condition.starts(start, n_chains)
     chains = [factory.make(k, starts[k]) for k in range(n_chains)]
@@ -189,7 +190,6 @@ def run_chains(
                 first = done // thinning - before // thinning
                 kept[number, first : first + len(picked)] = picked
 
-    size = max(1, min(4096, BLOCK // n_free))
     total = burn_in + n_sweeps
     stride = size * max(1, total // (size * UNITS))
     units = [(begin, min(begin + stride, total)) for begin in range(0, total, stride)]

@@ -29,7 +29,7 @@ DIAGNOSTICS = {
     "cluster_size": ("cluster size", ".4g", "sites, on average"),
 }
 
-#: Sites that a table shows; states of a model whose exact marginals are shown beside the run's;
+#: Sites that a table shows; states of a model whose exact marginals are shown with the run's;
 #: edges beyond which a picture of couplings shows nothing.
 N_SITES, EXACT_STATES, MAX_EDGES = 15, 2**16, 200_000
 

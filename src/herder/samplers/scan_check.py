@@ -218,7 +218,7 @@ def _errors(model: Field, codes: NDArray[np.uint8]) -> tuple[float, float]:
     """Return the root mean square error of the marginals, and the total variation."""
     exact = model.exact(method="enumerate")
     if exact.probabilities is None:
-        raise ValueError("a piece must be small enough to know all its states")
+        raise ValueError("a piece must be small enough to enumerate")
     numbers = codes @ model.n_states ** np.arange(model.n_sites)  # site 0 is the lowest digit
     share = np.bincount(numbers, minlength=len(exact.probabilities)) / len(codes)
     states = range(1, 2) if isinstance(model, PairwiseModel) else range(model.n_states)
@@ -254,5 +254,5 @@ def _warnings(
             "little over Gibbs sampling, and each takes memory"
         )
     if model.n_sites > len(pieces[0]):
-        found.append("pieces are small; the floor of the whole model is not known from them")
+        found.append("pieces are small; they do not show the floor of the whole model")
     return tuple(found)
