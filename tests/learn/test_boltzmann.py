@@ -383,13 +383,13 @@ def test_the_end_of_the_weights_tried_is_told(penalty):
     weakest = BoltzmannMachine(alphas=[0.1, 0.03, 0.5], **tried).fit(rows).diagnostics_
     assert weakest.tried == (0.03, 0.5)
     assert (
-        "Warning: the best penalty is the least of those tried, 0.03 to 0.5: give alphas beyond"
+        "Warning: the best penalty is the least of those tried, 0.03 to 0.5: try alphas beyond"
         in str(weakest)
     )
     noise = np.random.default_rng(0).integers(0, 2, (60, 8))
     strongest = BoltzmannMachine(alphas=[1e-5, 1e-4, 1e-6], **tried).fit(noise).diagnostics_
     assert (
-        "the best penalty is the largest of those tried, 1e-06 to 0.0001: give alphas beyond "
+        "the best penalty is the largest of those tried, 1e-06 to 0.0001: try alphas beyond "
         "0.0001" in str(strongest)
     )
     assert BoltzmannMachine(alphas=[0.1], **tried).fit(rows).diagnostics_.edge == ""

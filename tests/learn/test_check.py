@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from herder.learn import BoltzmannMachine, FitReport
-from herder.learn.check import check_fit
+from herder.learn import BoltzmannMachine, FitReport, check
 from herder.learn.likelihood import fit_ml
+from herder.learn.rows import DistinctRows
 from herder.learn.verdict import FEWEST_ROWS, NEGLIGIBLE
 from herder.models.exact import exact_samples
 from herder.models.pairwise import PairwiseModel
@@ -14,6 +14,10 @@ from tests.naming import refuses
 def weigh(table):
     rows, counts = np.unique(table.astype(np.uint8), axis=0, return_counts=True)
     return rows, counts / len(table)
+
+
+def check_fit(model, rows, weights, n_rows, **options):
+    return check.check_fit(model, DistinctRows(rows, weights, n_rows), **options)
 
 
 def test_rows_of_the_field_are_trusted():
@@ -230,7 +234,7 @@ def test_noise_is_not_trusted():
     found = machine.check(rows)
     assert not found.trust
     assert "820 parameters from 200 rows" in found.verdict
-    assert "alpha='cv'), or hold out rows and give them to check with held_out=True" in (
+    assert "alpha='cv'), or hold out rows and pass them to check with held_out=True" in (
         found.verdict
     )
     found = machine.check(others, held_out=True)

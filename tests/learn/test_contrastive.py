@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from herder.learn import _contrastive_jit
-from herder.learn.contrastive import expected_update, fit_cd
+from herder.learn.contrastive import fit_cd
 from herder.learn.likelihood import fit_ml
 from tests.learn.brute import all_states, draw_rows, probabilities, random_field
 
@@ -60,6 +61,21 @@ def one_step_by_the_chains(rows, weights, couplings, biases):
                 after = np.outer(states[0], states[0])
                 change += weight / n * share * (np.outer(row, row) - after)
     return change
+
+
+def expected_update(rows, weights, couplings, biases):
+    """Give the expected change by CD with one step of one random site: couplings and biases.
+
+    The expectation is over the site, uniform among n, and over its new value; nothing is drawn.
+    """
+    states = rows.astype(np.float64)
+    n = states.shape[1]
+    # x_i x_j changes when i is drawn, or when j is
+    residual = weights[:, None] * (states - expit(states @ couplings + biases)) / n
+    half = residual.T @ states
+    change = half + half.T
+    np.fill_diagonal(change, 0.0)
+    return change, residual.sum(axis=0)
 
 
 @pytest.mark.parametrize("n", [2, 4, 5])
@@ -141,11 +157,11 @@ def test_the_last_half_of_the_updates_is_averaged(persistent):
         assert np.sqrt(np.mean((fit.couplings - couplings)[upper] ** 2)) < 0.04
 
 
-@pytest.mark.parametrize("alpha", [0.01, 1.0])
+@pytest.mark.parametrize("alpha", [0.005, 0.5])
 def test_persistent_chains_end_at_the_penalised_likelihood_fit(alpha):
     rows, weights = draw_rows(*random_field(6, 5), 3000, 6)
-    exact = fit_ml(rows, weights, alpha=alpha, penalty_scale=0.5)
-    fit = fit_cd(rows, weights, persistent=True, alpha=alpha, penalty_scale=0.5, n_epochs=200)
+    exact = fit_ml(rows, weights, alpha=alpha)
+    fit = fit_cd(rows, weights, persistent=True, alpha=alpha, n_epochs=200)
     np.testing.assert_allclose(fit.couplings, exact.couplings, atol=0.1)
     np.testing.assert_allclose(fit.biases, exact.biases, atol=0.1)
 
@@ -203,10 +219,3 @@ def test_twins_and_rare_columns_stay_finite():
     assert np.isfinite(fit.couplings).all()
     assert np.isfinite(fit.biases).all()
     assert fit.couplings[0, 1] > 2
-
-
-def test_progress_ends_at_one():
-    rows, weights = draw_rows(*random_field(3, 13), 100, 14)
-    heard = []
-    fit_cd(rows, weights, n_epochs=2, progress=lambda share, note: heard.append((share, note)))
-    assert heard[-1] == (1.0, "learning")

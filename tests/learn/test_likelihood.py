@@ -14,7 +14,7 @@ def test_moments_are_sums_over_all_states(n, monkeypatch):
     moments = field_moments(couplings, biases)
     scores = np.array([row @ couplings @ row / 2 + biases @ row for row in x])
     assert moments.log_partition == pytest.approx(np.log(np.exp(scores).sum()), rel=1e-13)
-    np.testing.assert_allclose(moments.means, p @ x, rtol=1e-12)
+    np.testing.assert_allclose(moments.pairs.diagonal(), p @ x, rtol=1e-12)
     np.testing.assert_allclose(moments.pairs, x.T @ (p[:, None] * x), rtol=1e-12)
     counts = [p[x.sum(axis=1) == k].sum() for k in range(n + 1)]
     np.testing.assert_allclose(moments.counts, counts, rtol=1e-12)
@@ -30,17 +30,16 @@ def test_huge_parameters_do_not_overflow(monkeypatch):
     np.testing.assert_allclose(moments.counts, [0.5, 0, 0, 0, 0.5], atol=1e-300)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1e-2])
-@pytest.mark.parametrize("penalty_scale", [1.0, 1 / 16])
-def test_the_gradient_is_zero_at_the_fit(alpha, penalty_scale):
+@pytest.mark.parametrize("alpha", [0.0, 1e-2 / 16, 1e-2])
+def test_the_gradient_is_zero_at_the_fit(alpha):
     couplings, biases = random_field(6, 1)
     rows, weights = draw_rows(couplings, biases, 2000, 2)
-    fit = fit_ml(rows, weights, alpha=alpha, penalty_scale=penalty_scale, tol=1e-7)
+    fit = fit_ml(rows, weights, alpha=alpha, tol=1e-7)
     x, p = probabilities(fit.couplings, fit.biases)
     np.testing.assert_allclose(p @ x, weights @ rows, atol=1e-7)
     gap = x.T @ (p[:, None] * x) - rows.T @ (weights[:, None] * rows)
     np.fill_diagonal(gap, 0)
-    np.testing.assert_allclose(gap, -4 * alpha * penalty_scale * fit.couplings, atol=1e-7)
+    np.testing.assert_allclose(gap, -4 * alpha * fit.couplings, atol=1e-7)
     assert fit.converged
     assert fit.gradient_norm <= 1e-7
     assert (fit.couplings == fit.couplings.T).all()
@@ -49,7 +48,7 @@ def test_the_gradient_is_zero_at_the_fit(alpha, penalty_scale):
 
 def test_the_objective_is_the_penalised_likelihood():
     rows, weights = draw_rows(*random_field(5, 3), 500, 4)
-    fit = fit_ml(rows, weights, alpha=0.01, penalty_scale=0.5)
+    fit = fit_ml(rows, weights, alpha=0.005)
     x, p = probabilities(fit.couplings, fit.biases)
     known = {tuple(row): value for row, value in zip(x, p, strict=True)}
     likelihood_of_rows = sum(

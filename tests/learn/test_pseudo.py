@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -6,16 +8,11 @@ from herder.learn._pseudo_jit import log_one_plus, power
 from herder.learn.design import Design
 from herder.learn.lasso import minimise_l1
 from herder.learn.newton import minimise
-from herder.learn.pseudo import (
-    Nodewise,
-    Symmetric,
-    fit_nodes,
-    fit_pl,
-    log_pseudo_likelihood,
-    symmetrise,
-)
+from herder.learn.pseudo import Nodewise, Symmetric, fit_pl, log_pseudo_likelihood, symmetrise
 from herder.learn.rows import DistinctRows, merge_rows
 from tests.learn.plain import all_states, draw, gradient, objective, probabilities, random_machine
+
+fit_nodes = partial(fit_pl, nodewise=True)
 
 
 def drawn_sample(n=5, n_rows=400, seed=0):
@@ -76,7 +73,7 @@ def test_gradient_is_that_of_finite_differences(alpha):
     couplings, biases = random_machine(5, 9)
     problem = Symmetric(design, alpha)
     theta = design.enter(couplings, biases)
-    slopes = problem.gradient(theta)
+    _, slopes = problem.evaluate(theta)
     step = 1e-5
 
     def value(at):
@@ -105,10 +102,10 @@ def test_hessian_is_the_change_of_the_gradient(kind):
     direction = design.enter(*random_machine(5, 11))
     step = 1e-5
     above, below = (
-        problem.gradient(theta + step * direction),
-        problem.gradient(theta - step * direction),
+        problem.evaluate(theta + step * direction)[1],
+        problem.evaluate(theta - step * direction)[1],
     )
-    problem.gradient(theta)
+    problem.evaluate(theta)
     # curvatures are kept in single precision: 1e-7 of values near 1
     np.testing.assert_allclose(problem.bend(direction), (above - below) / (2 * step), atol=2e-7)
 
@@ -119,12 +116,12 @@ def test_norm_of_the_gradient_is_that_of_couplings_and_biases(kind):
     design = Design.of(sample)
     couplings, biases = random_machine(5, 9)
     problem = kind(design, 0.0)
-    found = np.sum(problem.squares(problem.gradient(design.enter(couplings, biases))))
+    found = np.sum(problem.squares(problem.evaluate(design.enter(couplings, biases))[1]))
     by_coupling, by_bias = gradient(couplings, biases, sample.rows, sample.weights)
     if kind is Symmetric:
         by_coupling = np.triu(by_coupling + by_coupling.T)
     assert found == pytest.approx(np.sum(by_coupling**2) + np.sum(by_bias**2), rel=1e-12)
-    start = np.sum(problem.squares(problem.gradient(design.start())))
+    start = np.sum(problem.squares(problem.evaluate(design.start())[1]))
     assert np.sqrt(start) == pytest.approx(problem.scale, rel=1e-12)
 
 
@@ -136,7 +133,7 @@ def test_preconditioner_inverts_the_hessian_of_uncoupled_columns(kind):
     sample = whole_distribution(np.zeros((4, 4)), odds)
     design = Design.of(sample)
     problem = kind(design, 0.0)
-    problem.gradient(design.start())
+    problem.evaluate(design.start())
     problem.prepare()
     theta = np.random.default_rng(0).normal(size=(5, 4))
     theta[:-1] += theta[:-1].T
@@ -149,7 +146,7 @@ def test_true_parameters_have_no_gradient():
     sample = whole_distribution(couplings, biases)
     design = Design.of(sample)
     for kind in (Symmetric, Nodewise):
-        slopes = kind(design, 0.0).gradient(design.enter(couplings, biases))
+        _, slopes = kind(design, 0.0).evaluate(design.enter(couplings, biases))
         np.testing.assert_allclose(slopes, 0.0, atol=1e-15)
 
 
@@ -316,10 +313,10 @@ class Curve:
     def __init__(self, slope, curvature):
         self.slope, self.curvature, self.visited = slope, curvature, []
 
-    def gradient(self, theta):
+    def evaluate(self, theta):
         self.visited.append(float(theta[0]))
         self.here = theta
-        return self.slope(theta)
+        return np.nan, self.slope(theta)
 
     def bend(self, direction):
         return self.curvature(self.here) * direction

@@ -32,7 +32,7 @@ def test_the_page_shows_what_a_reader_asks(run):
     for words in (
         "<h1>1,000 states of 9 sites by Gibbs sampling</h1>",
         f"the largest error is {gap:.2e}",
-        "Sites, those with the largest R-hat first",
+        "Sites with the largest R-hat",
         "12 couplings of 0.4; a positive coupling",
         "<pre>herder sample grid</pre>",
     ):

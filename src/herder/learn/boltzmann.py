@@ -7,8 +7,8 @@ in the states of the rows, 0/1 or -1/+1. It minimises
 
 (``method="pl"``, see `herder.learn.pseudo`), or the negative log-likelihood with the same
 penalty (``"ml"``), or follows its stochastic gradients (``"cd"``, ``"pcd"``). The biases have no
-penalty. Pseudo-likelihood is consistent for rows of such a machine [hyvarinen2006]_; rows of
-anything else get another machine from each method.
+penalty. Pseudo-likelihood is consistent for rows of such a machine [hyvarinen2006]_; for rows of
+another distribution each method has a limit of its own.
 """
 
 import copy
@@ -21,15 +21,16 @@ from numpy.typing import ArrayLike
 from herder._validation import row_weights, whole_or_not
 from herder.core.blas import one_blas_thread
 from herder.data.states import column_names, read_codes
-from herder.learn.batches import learn_batches
 from herder.learn.fit import warn_of_fit
 from herder.learn.fitted import FittedMachine
-from herder.learn.methods import Folds, Method, learn
+from herder.learn.methods import Method, learn
 from herder.learn.online import OnlineFit
-from herder.learn.pseudo import Start
 from herder.learn.rows import warn_of_constants
 
 __all__ = ["BoltzmannMachine"]
+
+#: Rows of one step of `partial_fit`.
+STREAM_BATCH = 20
 
 
 class BoltzmannMachine(FittedMachine):
@@ -45,7 +46,7 @@ class BoltzmannMachine(FittedMachine):
         Squares of the couplings, or absolute values, which make couplings exactly zero ("pl" and
         "pl-node" only).
     alpha : float or "cv", default 1e-3
-        Weight of the penalty; "cv" chooses it by rows held out ("pl" and "pl-node" only).
+        Weight of the penalty; "cv" chooses it by held-out rows ("pl" and "pl-node" only).
     alphas : sequence of float, optional
         The weights that "cv" tries.
     cv : int or splitter, default 5
@@ -53,7 +54,7 @@ class BoltzmannMachine(FittedMachine):
     states : "auto", (0, 1) or (-1, 1)
         What the rows hold, and the states of the machine.
     binarize : float, optional
-        Cut numbers in two: those above it are the upper state.
+        Threshold for numbers: those above it are the upper state.
     max_iter : int, default 1000
         Iterations of "pl", "pl-node" and "ml".
     tol : float, default 1e-6
@@ -67,7 +68,7 @@ class BoltzmannMachine(FittedMachine):
     n_particles : int, default 200
         Chains of "pcd".
     warm_start : bool, default False
-        Whether `fit` starts from the machine there is.
+        Whether `fit` starts from the parameters of the fit before.
     random_state : int, Generator or None, default 0
         Draws folds, and the chains of "cd" and "pcd".
 
@@ -96,7 +97,7 @@ class BoltzmannMachine(FittedMachine):
     objective_ : float
         What was minimised, penalty included; NaN for stochastic methods.
     diagnostics_ : FitReport
-        All that, and what speaks against trusting the machine; ``print`` it.
+        All that, and warnings about the fit; ``print`` it.
     log_partition_error_ : float
         Standard error of the log partition function, after `score_samples`; 0 when it is exact.
     n_features_in_ : int
@@ -163,24 +164,17 @@ class BoltzmannMachine(FittedMachine):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
-        start = self._start()
+        start = self._binary() if self.warm_start and hasattr(self, "model_") else None
         with whole_or_not(self), one_blas_thread():  # the same bits for any number of threads
             codes, states = read_codes(self, X, self.states, binarize=self.binarize)
-            method = Method.of(self, states[0])
-            learnt = learn(
-                codes,
-                sample_weight,
-                method,
-                Folds.of(self),
-                start=start if start is not None and len(start[1]) == codes.shape[1] else None,
-                names=column_names(self),
-            )
+            if start is not None and len(start[1]) != codes.shape[1]:
+                start = None
+            method, names = Method.of(self, states[0]), column_names(self)
+            learnt = learn(codes, sample_weight, method, start=start, names=names)
             report, sample = learnt.report, learnt.sample
-            self._sums = sample.total, sample.means, sample.pairs
+            self._sums, self._stream = (sample.total, sample.means, sample.pairs), None
             self._adopt(learnt.fit, report, states)
-            for name, value in learnt.details(states[0]).items():
-                setattr(self, name, value)
-            self._stream = None
+            vars(self).update(learnt.details)
         if report.constant:
             warn_of_constants(report.constant, sample.rows.shape[1])
         warn_of_fit(report, self.couplings_)
@@ -189,9 +183,9 @@ class BoltzmannMachine(FittedMachine):
     def partial_fit(
         self, X: object, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn rows in the order given, once, by steps of the pseudo-likelihood.
+        """Learn rows in their order, once, by steps of the pseudo-likelihood.
 
-        The first call begins a machine, or goes on from that of `fit`; see `herder.learn.online`.
+        The first call starts a machine, or continues that of `fit`; see `herder.learn.online`.
 
         Parameters
         ----------
@@ -205,33 +199,27 @@ class BoltzmannMachine(FittedMachine):
             )
         first = not hasattr(self, "model_")
         wanted = self.states if first else self.states_
-        with whole_or_not(self):
+        with whole_or_not(self), one_blas_thread():
             codes, states = read_codes(self, X, wanted, reset=first, binarize=self.binarize)
             method = Method.of(self, states[0])
             counts = row_weights(sample_weight, len(codes))
-            stream = self._open_stream(codes.shape[1])
+            known: OnlineFit | None = vars(self).get("_stream")
+            if known is not None:
+                stream = copy.deepcopy(known)
+            elif first:
+                stream = OnlineFit.begin(codes.shape[1])
+            else:
+                stream = OnlineFit.after(*self._binary(), *self._sums)
             stream.alpha = (method.alpha or 0.0) * method.scale
-            learn_batches(stream, codes, counts)
+            for at in range(0, len(codes), STREAM_BATCH):
+                stream.learn(codes[at : at + STREAM_BATCH], counts[at : at + STREAM_BATCH])
             self._stream = stream
             report = stream.report(method.alpha or 0.0, column_names(self))
             self._adopt(stream.fit(), report, states)
         return self
 
-    def _start(self) -> Start | None:
-        """Return the machine there is, if `fit` shall start from it."""
-        return self._binary() if self.warm_start and hasattr(self, "model_") else None
-
-    def _open_stream(self, n: int) -> OnlineFit:
-        """Return the stream there is, or begin one, at the machine of `fit` if there is one."""
-        known: OnlineFit | None = vars(self).get("_stream")
-        if known is not None:
-            return copy.deepcopy(known)
-        if not hasattr(self, "model_"):
-            return OnlineFit.begin(n)
-        return OnlineFit.after(*self._binary(), *self._sums)
-
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse rows are welcome."""
+        """Return the tags of scikit-learn: sparse rows are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -1,7 +1,7 @@
 r"""Whether a fitted field has the statistics of rows: means, pairs, and the number of ones.
 
-A penalty, an approximation or chains that do not mix can leave a field whose samples do not look
-like the rows. So we compare probabilities: of a one in each column, of two ones in each pair of
+A penalty, an approximation or chains that do not mix can leave a field whose samples differ from
+the rows. So we compare probabilities: of a one in each column, of two ones in each pair of
 columns, and of k ones in a row. A probability p of the rows and q of the field differ by
 
 .. math:: z = \frac{p - q}{\sqrt{v / N + s^2}}, \qquad
@@ -10,20 +10,20 @@ columns, and of k ones in a row. A probability p of the rows and q of the field 
 
 standard errors, where s is the Monte Carlo error of q by batch means, at least that of independent
 samples, and zero when q is a sum over all states. Half an observation is added because rare events
-are not normal. The largest of M
-differences is within sampling error when it is below the quantile that normal ones pass with
-probability 1 %. Rows that the field was fitted to agree with it better than others do.
+are not normal. The largest of M differences is within sampling error when it is below the quantile
+that normal ones exceed with probability 1 %. Rows that the field was fitted to agree with it
+better than others do.
 
-With very many rows every difference shows. So each also has a size that does not depend on how
-many there are: a mean relative to the standard deviation of its column, a pair as a correlation,
-the number of ones as a total variation. What is small enough is good enough. What to make of it
-all is in `herder.learn.verdict`.
+With very many rows every difference is significant. So each also has a size that does not depend
+on how many there are: a mean relative to the standard deviation of its column, a pair as a
+correlation, the number of ones as a total variation. Small differences are accepted. The verdict
+on all that is in `herder.learn.verdict`.
 
 Rows that were held out also have a score: how much likelier they are, by the pseudo-likelihood,
 than with independent columns that have the means of the field.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from herder.learn.comparison import Comparison, FitCheck
 from herder.learn.fit import FitReport
 from herder.learn.likelihood import field_moments, row_moments
 from herder.learn.pseudo import log_pseudo_likelihood
+from herder.learn.rows import DistinctRows
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["Comparison", "FitCheck", "check_fit"]
@@ -42,7 +43,7 @@ __all__ = ["Comparison", "FitCheck", "check_fit"]
 #: Fields of up to this many sites are summed over, which takes some tenths of a second.
 EXACT_SITES = 20
 
-#: Chances that the largest difference of a perfect field is called too large.
+#: Probability that the largest difference of a perfect field is called too large.
 ALARM = 0.01
 
 #: Chains, sweeps before the first sample, sweeps from one sample of a chain to the next, and
@@ -63,9 +64,7 @@ class _Moments(NamedTuple):
 
 def check_fit(
     model: PairwiseModel,
-    rows: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    n_rows: float,
+    sample: DistinctRows,
     *,
     n_samples: int = 10_000,
     report: FitReport | None = None,
@@ -78,18 +77,14 @@ def check_fit(
     ----------
     model : PairwiseModel
         The field.
-    rows : ndarray of shape (n_distinct, n_sites) of 0 and 1
-        Rows, 1 for the upper state.
-    weights : ndarray of shape (n_distinct,)
-        Weights of the rows, with sum 1.
-    n_rows : float
-        How many rows these were.
+    sample : DistinctRows
+        The rows.
     n_samples : int, default 10_000
         Samples of a field of more than ``EXACT_SITES`` sites.
     report : FitReport, optional
         How the field was fitted; by default it counts as fitted to these rows.
     held_out : bool, default False
-        Whether the rows are others than those of the fit, which says far more.
+        Whether the rows are others than those of the fit, which is far stronger evidence.
     random_state : int, Generator or None, default 0
         Draws the samples.
 
@@ -97,47 +92,46 @@ def check_fit(
     --------
     >>> rows = np.array([[0, 0], [1, 1], [0, 1]], np.uint8)
     >>> model = PairwiseModel([[0, 1.6], [1.6, 0]], [-1.5, -0.0])
-    >>> check_fit(model, rows, np.full(3, 1 / 3), 60).trust
+    >>> check_fit(model, DistinctRows(rows, np.full(3, 1 / 3), 60)).trust
     True
     """
     n_samples = positive_int(n_samples, "n_samples")
     bits = model.to_states((0, 1))
-    n = bits.n_sites
+    n, n_rows = bits.n_sites, sample.total
     with one_blas_thread():  # the same bits for any number of threads
         found = _exact(bits) if n <= EXACT_SITES else _sample(bits, n_samples, random_state)
-        data = row_moments(rows, weights)
-    ones = np.bincount(rows.sum(axis=1, dtype=np.intp), weights, n + 1).astype(np.float64)
-    spread = np.sqrt(data.diagonal() * (1 - data.diagonal()))
-    spread[spread == 0] = 1.0  # a constant column
+        data = row_moments(sample.rows, sample.weights)
     upper = np.triu_indices(n, 1)
-    variance = found.pairs_variance
-    means = data.diagonal().copy(), found.pairs.diagonal().copy()
-    pairs = data[upper], found.pairs[upper]
-    counts = ones, found.counts
-    sizes = (
-        np.abs(means[0] - means[1]) / spread,
-        np.abs(pairs[0] - pairs[1]) / (spread[upper[0]] * spread[upper[1]]),
-        np.abs(counts[0] - counts[1]).sum(keepdims=True) / 2,
-    )
-    parts = (
-        ("means", np.arange(n)[:, None], means, variance.diagonal()),
-        ("pairs", np.column_stack(upper), pairs, variance[upper]),
-        ("numbers of ones", np.arange(n + 1)[:, None], counts, found.counts_variance),
-    )
-    compared = [
-        _compare(*part, (n_rows, found.n_samples), float(size.max(initial=0.0)))
-        for part, size in zip(parts, sizes, strict=True)
-    ]
-    names = model.names or tuple(f"x{i}" for i in range(n))
-    gain, error = _gain(bits, rows, weights, n_rows, means[1]) if held_out else (np.nan, np.nan)
+    means, model_means = data.diagonal().copy(), found.pairs.diagonal().copy()
+    pairs, model_pairs = data[upper], found.pairs[upper]
+    counts = np.bincount(sample.rows.sum(axis=1, dtype=np.intp), sample.weights, n + 1)
+    spread = np.sqrt(means * (1 - means))
+    spread[spread == 0] = 1.0  # a constant column
+    pair_spread = spread[upper[0]] * spread[upper[1]]
+    variation = np.abs(counts - found.counts).sum(keepdims=True) / 2
+
+    def compare(
+        what: str, labels: NDArray[np.intp], p: Any, q: Any, variance: Any, gaps: Any
+    ) -> Comparison:
+        if found.n_samples:
+            variance = np.maximum(variance, _variance(p, q, found.n_samples))
+        z = (p - q) / np.sqrt(_variance(p, q, n_rows) + variance)
+        threshold = float(ndtri(1 - ALARM / 2 / max(1, len(z))))
+        return Comparison(what, labels, p, q, z, float(gaps.max(initial=0.0)), threshold)
+
+    numbers, variance = np.arange(n + 1)[:, None], found.pairs_variance
+    singles = "means", numbers[:n], means, model_means, variance.diagonal()
+    doubles = "pairs", np.column_stack(upper), pairs, model_pairs, variance[upper]
+    ones = "numbers of ones", numbers, counts, found.counts, found.counts_variance
+    gain, error = _gain(bits, sample, model_means) if held_out else (np.nan, np.nan)
     return FitCheck(
         n_rows=n_rows,
         n_samples=found.n_samples,
-        means=compared[0],
-        pairs=compared[1],
-        counts=compared[2],
+        means=compare(*singles, np.abs(means - model_means) / spread),
+        pairs=compare(*doubles, np.abs(pairs - model_pairs) / pair_spread),
+        counts=compare(*ones, variation),
         r_hat=found.r_hat,
-        names=names,
+        names=model.names or tuple(f"x{i}" for i in range(n)),
         report=report,
         held_out=held_out,
         gain=gain,
@@ -147,13 +141,10 @@ def check_fit(
 
 
 def _gain(
-    bits: PairwiseModel,
-    rows: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    n_rows: float,
-    chances: NDArray[np.float64],
+    bits: PairwiseModel, sample: DistinctRows, chances: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Score rows against independent columns with the means of the field; mean and its error."""
+    rows, weights, n_rows = sample.rows, sample.weights, sample.total
     smooth = (n_rows * chances + 0.5) / (n_rows + 1)
     alone = rows @ np.log(smooth) + (1.0 - rows) @ np.log1p(-smooth)
     gains = log_pseudo_likelihood(_dense(bits), bits.biases, rows) - alone
@@ -161,28 +152,10 @@ def _gain(
     return mean, float(np.sqrt(weights @ (gains - mean) ** 2 / n_rows))
 
 
-def _compare(
-    what: str,
-    labels: NDArray[np.intp],
-    shares: tuple[NDArray[np.float64], NDArray[np.float64]],
-    variance: NDArray[np.float64],
-    numbers: tuple[float, int],
-    size: float,
-) -> Comparison:
-    """Compare probabilities of rows and field, given the numbers of rows and of samples."""
-    p, q = shares
-    n_rows, n_samples = numbers
-    if n_samples:
-        variance = np.maximum(variance, _variance(p, q, n_samples))
-    z = (p - q) / np.sqrt(_variance(p, q, n_rows) + variance)
-    threshold = float(ndtri(1 - ALARM / 2 / max(1, len(z))))
-    return Comparison(what, labels, p, q, z, size, threshold)
-
-
 def _variance(
     p: NDArray[np.float64], q: NDArray[np.float64], n_rows: float
 ) -> NDArray[np.float64]:
-    """Variance of a share among so many rows, with half an observation added."""
+    """Return the variance of a share among so many rows, with half an observation added."""
     smooth = [(n_rows * r + 0.5) / (n_rows + 1) for r in (p, q)]
     return np.maximum(*(r * (1 - r) for r in smooth)) / n_rows
 

@@ -5,31 +5,20 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.core.summary import (
-    Block,
-    Fact,
-    Facts,
-    Picture,
-    Section,
-    Summarised,
-    Summary,
-    Table,
-    Text,
-    counted,
-)
+from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, Table, Text
 from herder.learn.fit import FitReport
 from herder.learn.verdict import NEGLIGIBLE, judge
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["Comparison", "FitCheck"]
 
-#: Chains do not agree above this; the usual limit.
+#: Chains whose R-hat is above this disagree; the usual limit.
 LARGEST_R_HAT = 1.1
 
 #: Rows of tables.
 N_ROWS = 15
 
-#: Models of more columns get no picture of all pairs: it would be one cloud.
+#: Models of more columns get no picture of all pairs, which would overlap.
 MAX_COLUMNS = 250
 
 #: What differences of means, of pairs and of numbers of ones are measured in.
@@ -54,7 +43,7 @@ class Comparison:
         The largest difference, or for the numbers of ones the total variation, in units that do
         not depend on the number of rows.
     threshold : float
-        What the largest z of a perfect field stays below, with probability 99 %.
+        Quantile that the largest z of a perfect field stays below with probability 99 %.
     """
 
     what: str
@@ -67,7 +56,7 @@ class Comparison:
 
     @property
     def worst(self) -> int:
-        """Place of the largest difference in standard errors."""
+        """Index of the largest difference in standard errors."""
         return int(np.argmax(np.abs(self.z)))
 
     @property
@@ -146,65 +135,52 @@ class FitCheck(Summarised):
 
     @property
     def trust(self) -> bool:
-        """Whether there is reason to trust the field, and nothing speaks against it."""
-        return judge(self).trust
+        """Whether there is evidence for the field, and none against it."""
+        return judge(self)[0]
 
     @property
     def verdict(self) -> str:
-        """What to make of it, and what to do, in a few sentences."""
-        return judge(self).text
+        """Whether to trust the field, why, and what to do, in a few sentences."""
+        return judge(self)[1]
 
     def summary(self) -> Summary:
         """Return the differences, the verdict, and for a page couplings and biases too."""
-        source = counted(self.n_samples, "sample") if self.n_samples else "exact probabilities"
+        source = f"{self.n_samples:,} samples" if self.n_samples else "exact probabilities"
         mixing = "" if np.isnan(self.r_hat) else f", R-hat {self.r_hat:.3f}"
         facts = [self._difference(part) for part in self._parts() if len(part.z)]
         if self.held_out:
-            meaning = (
-                "log pseudo-likelihood of a held-out row against independent columns; standard "
-                f"error {self.gain_error:.4f}"
-            )
+            what = "log pseudo-likelihood of a held-out row against independent columns"
+            meaning = f"{what}; standard error {self.gain_error:.4f}"
             facts.append(Fact("gain", self.gain, "+.4f", meaning))
         verdict = Text(self.verdict, "good" if self.trust else "warning")
-        sections = [Section("Rows and model compared", self._compared())]
+        sections = [self._compared()]
         if self.model is not None:
-            sections += [
-                Section("Couplings", _couplings(self.model, self.names)),
-                Section("Biases", self._biases(self.model)),
-            ]
-        return Summary(
-            f"{self.n_rows:,.6g} rows compared with the model: {source}{mixing}",
-            [Facts(facts), verdict],
-            sections,
-        )
+            sections += [_couplings(self.model, self.names), self._biases(self.model)]
+        title = f"{self.n_rows:,.6g} rows compared with the model: {source}{mixing}"
+        return Summary(title, [Facts(facts), verdict], sections)
 
     def _parts(self) -> tuple[Comparison, ...]:
         return self.means, self.pairs, self.counts
 
     def _difference(self, part: Comparison) -> Fact:
         unit = UNITS[self._parts().index(part)]
-        meaning = (
-            f"standard errors off at most ({self.show(part)}; up to {part.threshold:.1f} is "
-            f"chance); {part.size:.3f} {unit}"
-        )
-        return Fact(part.what, part.largest, ".1f", meaning)
+        chance = f"up to {part.threshold:.1f} is chance"
+        meaning = f"standard errors off at most ({self.show(part)}; {chance})"
+        return Fact(part.what, part.largest, ".1f", f"{meaning}; {part.size:.3f} {unit}")
 
-    def _compared(self) -> list[Block]:
-        blocks: list[Block] = [
-            Text(
-                "How often each column is in its upper state, how often two are together, and "
-                "how many are in one row: among the rows, and in the model."
-            )
-        ]
+    def _compared(self) -> Section:
+        text = (
+            "How often each column is in its upper state, how often two are together, and how "
+            "many are in one row: among the rows, and in the model."
+        )
+        description = "Distribution of the number of upper states in a row, of rows and model."
+        pictures = [Picture("counts", self, description)]
         if 2 <= len(self.names) <= MAX_COLUMNS:
             description = "Scatter of shares in the model against shares in the rows."
             caption = "One dot for each combination of values; samples are those of the model."
-            blocks.append(Picture("agreement", self, description, caption))
-        description = "Distribution of the number of upper states in a row, of rows and model."
-        blocks.append(Picture("counts", self, description))
-        if len(self.pairs.z):
-            blocks.append(self._worst())
-        return blocks
+            pictures.insert(0, Picture("agreement", self, description, caption))
+        tables = [self._worst()] if len(self.pairs.z) else []
+        return Section("Rows and model compared", [Text(text), *pictures, *tables])
 
     def _worst(self) -> Table:
         part = self.pairs
@@ -215,28 +191,25 @@ class FitCheck(Summarised):
         header = ("both in the upper state", "in the rows", "in the model", "standard errors")
         return Table(header, rows, ("", ".4f", ".4f", "+.1f"), "The pairs that agree least")
 
-    def _biases(self, model: PairwiseModel) -> list[Block]:
+    def _biases(self, model: PairwiseModel) -> Section:
         constant = () if self.report is None else self.report.constant
         known = np.array([name not in constant for name in self.names])
         means = self.means
         rows = [
             (self.names[i], model.biases[i], means.rows[i], means.model[i])
-            for i in _strongest(model.biases * known)  # those of constants say little
+            for i in _strongest(model.biases * known)  # those of constants mean little
         ]
         low, high = model.states
         others = "all others are in their lower one" if low == 0 else "couplings cancel"
-        return [
-            Text(
-                f"States are {low} and {high}. A positive bias favours the upper state of a "
-                f"column when {others}."
-            ),
-            Table(
-                ("column", "bias", "upper in the rows", "in the model"),
-                rows,
-                ("", "+.4f", ".4f", ".4f"),
-                "The strongest biases",
-            ),
-        ]
+        text = (
+            f"States are {low} and {high}. A positive bias favours the upper state of a column "
+            f"when {others}."
+        )
+        header, specs = (
+            ("column", "bias", "upper in the rows", "in the model"),
+            ("", "+.4f", ".4f", ".4f"),
+        )
+        return Section("Biases", [Text(text), Table(header, rows, specs, "The strongest biases")])
 
     def _place(self, part: Comparison, at: int) -> str:
         if part is self.counts:
@@ -244,27 +217,26 @@ class FitCheck(Summarised):
         return ", ".join(self.names[i] for i in part.labels[at])
 
     def show(self, part: Comparison) -> str:
-        """Return where a part differs most."""
+        """Return where a comparison differs most."""
         at = part.worst
         shares = f"{part.rows[at]:.4f} in the rows, {part.model[at]:.4f} in the model"
         return f"{self._place(part, at)}: {shares}"
 
 
-def _couplings(model: PairwiseModel, names: tuple[str, ...]) -> list[Block]:
+def _couplings(model: PairwiseModel, names: tuple[str, ...]) -> Section:
     if not len(model.edge_weights):
-        return [Text("There are none: all columns are independent.")]
+        return Section("Couplings", [Text("There are none: all columns are independent.")])
     rows = [
         (", ".join(names[site] for site in model.edges[edge]), model.edge_weights[edge])
         for edge in _strongest(model.edge_weights)
     ]
-    return [
-        Text(
-            "A positive coupling makes two columns agree, a negative one makes them differ, when "
-            "all other columns are held: a pair that only follows a third one has none."
-        ),
-        Picture("couplings", model, "Couplings of all pairs as a matrix of colours."),
-        Table(("columns", "coupling"), rows, ("", "+.4f"), "The strongest couplings"),
-    ]
+    text = (
+        "A positive coupling makes two columns agree, a negative one makes them differ, when all "
+        "other columns are held: a pair that only follows a third one has none."
+    )
+    picture = Picture("couplings", model, "Couplings of all pairs as a matrix of colours.")
+    table = Table(("columns", "coupling"), rows, ("", "+.4f"), "The strongest couplings")
+    return Section("Couplings", [Text(text), picture, table])
 
 
 def _strongest(values: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -1,27 +1,27 @@
 r"""Contrastive divergence and its persistent form: stochastic gradients of the likelihood.
 
 The gradient of the log-likelihood is a difference of moments, and those of the field are hard to
-get. Contrastive divergence [hinton2002]_ takes them from chains that start at the rows and make
-k sweeps,
+compute. Contrastive divergence [hinton2002]_ takes them from chains that start at the rows and
+make k sweeps,
 
 .. math:: \Delta W_{ij} = \hat E[x_i x_j] - \hat E E_{k}[x_i x_j], \qquad
           \Delta b_i = \hat E[x_i] - \hat E E_k[x_i] ,
 
-and its persistent form [tieleman2008]_ from chains that go on from update to update. These follow
-the field as long as the parameters move slowly, so that with a falling rate it ends near the
-likelihood fit, while CD-k for small k has an optimum of its own. With one step of one random site
-its expectation is the gradient D of the pseudo-likelihood, equation 20 of [hyvarinen2006]_, up to
-factors:
+and its persistent form [tieleman2008]_ from chains that persist from update to update. These
+follow the field as long as the parameters move slowly, so that with a falling rate it ends near
+the likelihood fit, while CD-k for small k has an optimum of its own. With one step of one random
+site its expectation is the gradient D of the pseudo-likelihood, equation 20 of [hyvarinen2006]_,
+up to factors:
 
 .. math:: E[\Delta W_{ij}] = \tfrac2n D(W_{ij}), \qquad E[\Delta b_i] = \tfrac1n D(b_i) .
 
-Equation 27 of the paper has lost the factor 1/n; `expected_update` computes the left-hand sides.
+Equation 27 of the paper has lost the factor 1/n.
 
 *Where we depart from the papers.* Parameters are those of the centred rows, and a step is scaled
 by the inverse curvature of Gaussian rows with the covariance C of the data, penalty included:
 
 .. math:: \Delta W \leftarrow \mathcal H^{-1} \Delta W, \qquad
-          \mathcal H V = C V C + 4 \alpha \kappa V ,
+          \mathcal H V = C V C + 4 \alpha V ,
 
 in the basis where C is diagonal. Without it, columns with few ones learn slowly. The noise of a
 step then has the shape of the statistical error, and the learning rate has no unit: 1 would be a
@@ -32,13 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._validation import generator
-from herder.core.blas import one_blas_thread
-from herder.core.lanes import Progress
 from herder.learn import _contrastive_jit as _jit
 from herder.learn.fit import Fit
 from herder.learn.likelihood import log_odds, row_moments
 
-__all__ = ["expected_update", "fit_cd"]
+__all__ = ["fit_cd"]
 
 #: The rate ends at 1 / (1 + DECAY) of its start.
 DECAY = 9.0
@@ -51,7 +49,7 @@ UPDATES = 10
 SHRINKAGE = 0.1
 
 #: No parameter moves by more than this in one update; the curvature is that of Gaussian rows, and
-#: may be too small by far where ones come in bursts.
+#: may be far too small where ones come in bursts.
 LONGEST_STEP = 0.5
 
 
@@ -66,10 +64,8 @@ def fit_cd(
     n_epochs: int = 50,
     batch_size: int = 200,
     alpha: float = 0.0,
-    penalty_scale: float = 1.0,
     start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     random_state: int | np.random.Generator | None = 0,
-    progress: Progress | None = None,
 ) -> Fit:
     """Fit couplings and biases by contrastive divergence.
 
@@ -82,7 +78,7 @@ def fit_cd(
     n_steps : int, default 1
         Sweeps over all sites for each update: the k of CD-k.
     persistent : bool, default False
-        Whether chains go on from update to update instead of starting at rows.
+        Whether chains persist from update to update instead of starting at rows.
     n_particles : int, default 200
         Number of persistent chains.
     learning_rate : float, default 0.2
@@ -90,81 +86,41 @@ def fit_cd(
     n_epochs : int, default 50
         Passes over the rows.
     batch_size : int, default 200
-        Rows that start chains in one update, drawn by their weights. It also says how many updates
-        make an epoch, at least ``UPDATES``.
-    alpha, penalty_scale : float
-        The penalty is ``alpha * penalty_scale`` times the sum of all squared couplings, each pair
-        counted twice.
+        Rows that start chains in one update, drawn by their weights. It also determines how many
+        updates make an epoch, at least ``UPDATES``.
+    alpha : float
+        Weight of the sum of all squared couplings, each pair counted twice.
     start : tuple of couplings and biases, optional
         Where to start; independent sites by default.
     random_state : int, Generator or None, default 0
         Draws the rows of a batch and the chains.
-    progress : callable, optional
-        Called with the share done and a word.
 
     Returns
     -------
     Fit
-        Without an objective and a gradient: the method has only noisy ones.
+        Without an objective and a gradient, which the method only estimates.
     """
-    # Threads would cost more than they save on tables this small, and rounding stays the same.
-    with one_blas_thread():
-        rng = generator(random_state)
-        learner = _Learner(rows, weights, start, 4 * alpha * penalty_scale)
-        n_updates = n_epochs * max(UPDATES, -(-len(rows) // batch_size))
-        n_chains = n_particles if persistent else batch_size
-        sites = np.tile(np.arange(rows.shape[1]), n_steps)
-        states = learner.draw(n_chains, rng)
-        target, n_kept = learner.moments, 0
-        couplings, centred = np.zeros_like(learner.couplings), np.zeros_like(learner.centred)
-        for t in range(n_updates):
-            if not persistent:
-                states = learner.draw(n_chains, rng)
-                target = states.T @ states / n_chains
-            learner.run(states, sites, rng)
-            rate = learning_rate / (1 + DECAY * t / n_updates)
-            learner.step(target - states.T @ states / n_chains, rate)
-            if 2 * t >= n_updates - 1:
-                couplings += learner.couplings
-                centred += learner.centred
-                n_kept += 1
-            if progress is not None and (t % 64 == 63 or t == n_updates - 1):
-                progress((t + 1) / n_updates, "learning")
-        couplings, centred = couplings / n_kept, centred / n_kept
-        return Fit(couplings, centred - couplings @ learner.means, n_epochs, True, np.nan, np.nan)
-
-
-def expected_update(
-    rows: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    couplings: NDArray[np.float64],
-    biases: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the expected change of couplings and biases by CD with one step of one random site.
-
-    The expectation is over the site, uniform among n, and over its new value; nothing is drawn.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n) of 0 and 1
-        Rows of states.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows, with sum 1.
-    couplings : ndarray of shape (n, n)
-        Symmetric, with a zero diagonal.
-    biases : ndarray of shape (n,)
-        One for each site.
-    """
-    from scipy.special import expit
-
-    states = rows.astype(np.float64)
-    n = states.shape[1]
-    # x_i x_j changes when i is drawn, or when j is
-    residual = weights[:, None] * (states - expit(states @ couplings + biases)) / n
-    half = residual.T @ states
-    change = half + half.T
-    np.fill_diagonal(change, 0.0)
-    return change, residual.sum(axis=0)
+    rng = generator(random_state)
+    learner = _Learner(rows, weights, start, 4 * alpha)
+    n_updates = n_epochs * max(UPDATES, -(-len(rows) // batch_size))
+    n_chains = n_particles if persistent else batch_size
+    sites = np.tile(np.arange(rows.shape[1]), n_steps)
+    states = learner.draw(n_chains, rng)
+    target, n_kept = learner.moments, 0
+    couplings, centred = np.zeros_like(learner.couplings), np.zeros_like(learner.centred)
+    for t in range(n_updates):
+        if not persistent:
+            states = learner.draw(n_chains, rng)
+            target = states.T @ states / n_chains
+        learner.run(states, sites, rng)
+        rate = learning_rate / (1 + DECAY * t / n_updates)
+        learner.step(target - states.T @ states / n_chains, rate)
+        if 2 * t >= n_updates - 1:
+            couplings += learner.couplings
+            centred += learner.centred
+            n_kept += 1
+    couplings, centred = couplings / n_kept, centred / n_kept
+    return Fit(couplings, centred - couplings @ learner.means, n_epochs, True, np.nan, np.nan)
 
 
 class _Learner:

@@ -1,4 +1,4 @@
-r"""Rows in the form that passes of the pseudo-likelihood need: flipped, centred, as lists.
+r"""Rows in the form that the pseudo-likelihood needs: flipped, centred, as lists.
 
 A column that is on in more than half of the rows is flipped, so that lists of what is on stay
 short; with columns centred, :math:`z = x - \bar x`, a flip is a change of sign. Parameters are the
@@ -20,13 +20,13 @@ __all__ = ["Design"]
 #: Columns that a pass over the rows handles at a time, so that their couplings stay in the cache.
 WIDTH = 128
 
-#: A site that others decide for good has no variance left, and is divided by it.
+#: Least variance of a site: one that the others determine has none left, and is divided by it.
 LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Rows in the form that passes need: flipped, centred, as lists.
+    """Rows as lists of the sites that are on, in flipped and centred columns.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Design:
 
     @classmethod
     def of(cls, sample: DistinctRows) -> "Design":
-        """Make the lists."""
+        """Return the design of rows without constant columns."""
         flipped = sample.means > 0.5
         lists = sparse.csr_array(sample.rows ^ flipped)
         n_rows, n = sample.rows.shape
@@ -78,27 +78,28 @@ class Design:
         self, theta: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the loss of every site and gradient; ``theta`` is V with c as its last line."""
-        n = len(self.means)
-        couplings, base = theta[:-1], theta[-1] - self.means @ theta[:-1]
-        sums = np.zeros((n + 2, n))
-        for part, curvature in zip(self._parts(), self.curvatures, strict=True):
-            found = np.zeros((n + 2, curvature.shape[1]))
-            block = np.ascontiguousarray(couplings[:, part])
-            _jit.residuals(self.rows, part.start, block, base[part], found, curvature)
-            sums[:, part] = found
+        sums = self._pass(theta, losses=True)
         return sums[-1], self._centre(sums[:-1])
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply the Hessian at the latest gradient by a direction."""
+        return self._centre(self._pass(direction, losses=False))
+
+    def _pass(self, theta: NDArray[np.float64], *, losses: bool) -> NDArray[np.float64]:
+        """Sum residuals and losses over the rows, or changes of residuals along ``theta``."""
         n = len(self.means)
-        couplings, base = direction[:-1], direction[-1] - self.means @ direction[:-1]
-        sums = np.empty((n + 1, n))
-        for part, curvature in zip(self._parts(), self.curvatures, strict=True):
-            found = np.zeros((n + 1, curvature.shape[1]))
+        couplings, base = theta[:-1], theta[-1] - self.means @ theta[:-1]
+        sums = np.empty((n + 1 + losses, n))
+        for first, curvature in zip(range(0, n, WIDTH), self.curvatures, strict=True):
+            part = slice(first, first + curvature.shape[1])
             block = np.ascontiguousarray(couplings[:, part])
-            _jit.bends(self.rows, block, base[part], curvature, found)
+            found = np.zeros((len(sums), curvature.shape[1]))
+            if losses:
+                _jit.residuals(self.rows, first, block, base[part], found, curvature)
+            else:
+                _jit.bends(self.rows, block, base[part], curvature, found)
             sums[:, part] = found
-        return self._centre(sums)
+        return sums
 
     def start(self) -> NDArray[np.float64]:
         """Return independent sites: no couplings, and log odds."""
@@ -129,10 +130,6 @@ class Design:
         biases = gradient[-1] * self.signs
         couplings = gradient[:-1] * np.outer(self.signs, self.signs) + np.outer(means, biases)
         return np.vstack([couplings, biases])
-
-    def _parts(self) -> list[slice]:
-        n = len(self.means)
-        return [slice(start, min(start + WIDTH, n)) for start in range(0, n, WIDTH)]
 
     def _centre(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         sums[:-1] -= np.outer(self.means, sums[-1])

@@ -1,5 +1,7 @@
 """Rows drawn from a fitted field."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from herder.models.pairwise import PairwiseModel
 
 __all__ = ["draw_rows"]
 
-#: Sites up to which rows are drawn from the table of all states unless told otherwise.
+#: Sites up to which rows are drawn from the table of all states by default.
 EXACT_SITES = 16
 
 #: Sites up to which there is such a table.
@@ -41,27 +43,18 @@ def draw_rows(
     from herder.samplers.gibbs import gibbs
 
     n_chains = min(N_CHAINS, n_samples)
-    chains = gibbs(
-        model,
-        THINNING * -(-n_samples // n_chains),
-        n_chains=n_chains,
-        burn_in=BURN_IN,
-        thinning=THINNING,
-        random_state=random_state,
-    ).chains
+    n_sweeps = THINNING * -(-n_samples // n_chains)
+    options: Any = {"n_chains": n_chains, "burn_in": BURN_IN, "thinning": THINNING}
+    chains = gibbs(model, n_sweeps, random_state=random_state, **options).chains
     return chains.transpose(1, 0, 2).reshape(-1, model.n_sites)[:n_samples]
 
 
 def _draw(model: PairwiseModel, n_samples: int, rng: np.random.Generator) -> NDArray[np.int8]:
     """Draw states by their exact probabilities."""
-    fits = model.n_sites <= TABLE_SITES
-    table = model.exact(method="enumerate").probabilities if fits else None
-    if table is None:
-        raise ParameterError(
-            "method",
-            f"be 'gibbs' or 'herded-gibbs' for {model.n_sites} columns",
-            got=f"'exact', which draws from a table of all states of up to {TABLE_SITES} columns",
-        )
+    if model.n_sites > TABLE_SITES:
+        rule = f"be 'gibbs' or 'herded-gibbs' for more than {TABLE_SITES} columns"
+        raise ParameterError("method", rule, got=f"'exact' for {model.n_sites}")
+    table: Any = model.exact(method="enumerate").probabilities
     sums = np.cumsum(table)
     places = np.searchsorted(sums, rng.random(n_samples) * sums[-1], side="right")
     bits = (places[:, None] >> np.arange(model.n_sites)) & 1

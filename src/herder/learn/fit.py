@@ -1,4 +1,4 @@
-"""What every method that fits couplings and biases gives, and what to make of it."""
+"""The result of every method that fits couplings and biases, and a report on the fit."""
 
 import warnings
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from herder.core.summary import Fact, Facts, Summarised, Summary, Text, counted,
 
 __all__ = ["Fit", "FitReport", "warn_of_fit"]
 
-#: Fewer rows than this for a free parameter, and the penalty decides more than the rows.
+#: With fewer rows than this for a free parameter, the penalty matters more than the rows.
 FEW_ROWS = 10.0
 
-#: Columns, or pairs of columns, that a doubt names.
+#: Columns, or pairs of columns, that a warning names.
 NAMED = 5
 
 
@@ -32,8 +32,8 @@ class Fit:
     n_iter : int
         Iterations of the optimiser, or epochs of a stochastic one.
     converged : bool
-        Whether the gradient fell below the tolerance; a stochastic method cannot tell, and says
-        True when it ran all its epochs.
+        Whether the gradient fell below the tolerance; True for a stochastic method, which cannot
+        check it, when it ran all its epochs.
     gradient_norm : float
         Norm of the gradient at the end divided by that at the start; NaN where there is none.
     objective : float
@@ -50,7 +50,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class FitReport(Summarised):
-    """How a machine was fitted, and what speaks against trusting it.
+    """How a machine was fitted, and warnings about the fit.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class FitReport(Summarised):
     duplicate_columns : tuple of (str, str, str)
         Two columns that are ``"equal"``, or ``"opposite"``, in all rows.
     runaway : str
-        Why couplings have no finite best value; empty if nothing says so.
+        Why couplings have no finite optimum; empty if nothing shows it.
     held_out : float or None
         Log pseudo-likelihood of a held-out row, if the penalty was chosen by such rows.
     held_out_independent : float or None
@@ -109,16 +109,6 @@ class FitReport(Summarised):
     old_names: ClassVar = {"twins": "duplicate_columns"}
     twins = renamed_attribute("twins", "duplicate_columns")
 
-    def __post_init__(self) -> None:
-        """Make tuples of what comes back from a file as lists."""
-        object.__setattr__(self, "constant", tuple(self.constant))
-        object.__setattr__(
-            self, "duplicate_columns", tuple((a, b, how) for a, b, how in self.duplicate_columns)
-        )
-        if self.tried is not None:
-            least, largest = self.tried
-            object.__setattr__(self, "tried", (least, largest))
-
     @property
     def rows_per_parameter(self) -> float:
         """Rows for each coupling and bias."""
@@ -126,7 +116,7 @@ class FitReport(Summarised):
 
     @property
     def foresees(self) -> bool | None:
-        """Whether held-out rows are likelier than with independent columns, if there were any."""
+        """Whether held-out rows are likelier than with independent columns; None without any."""
         if self.held_out is None or self.held_out_independent is None:
             return None
         return self.held_out > self.held_out_independent
@@ -134,56 +124,46 @@ class FitReport(Summarised):
     @property
     def copies(self) -> str:
         """Which columns are copies of others, and what to do; empty if none is."""
-        texts = [
-            f"{one} and {other} are {how}" for one, other, how in self.duplicate_columns[:NAMED]
-        ]
-        if not texts:
+        n = len(self.duplicate_columns)
+        if not n:
             return ""
-        more = len(self.duplicate_columns) - NAMED
-        rest = f", and {counted(more, 'pair')} more" if more > 0 else ""
-        remedy = "drop one" if len(self.duplicate_columns) == 1 else "drop one of each pair"
+        texts = [f"{a} and {b} are {how}" for a, b, how in self.duplicate_columns[:NAMED]]
+        rest = f", and {counted(n - NAMED, 'pair')} more" if n > NAMED else ""
+        remedy = "drop one" if n == 1 else "drop one of each pair"
         return f"columns {', '.join(texts)}{rest}: {remedy}"
 
     @property
     def edge(self) -> str:
-        """Which end of the weights tried was the best, and what to do; empty if none was."""
+        """Whether the best weight is the least or largest tried, and what to do; else empty."""
         if self.tried is None or self.alpha not in self.tried or self.tried[0] == self.tried[1]:
             return ""
         least, largest = self.tried
         end = "least" if self.alpha == least else "largest"
         return (
-            f"the best penalty is the {end} of those tried, {least:.3g} to {largest:.3g}: give "
+            f"the best penalty is the {end} of those tried, {least:.3g} to {largest:.3g}: try "
             f"alphas beyond {self.alpha:.3g} too"
         )
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against the fit, and what to do about it."""
-        found = []
-        if not self.converged:
-            found.append("not converged: raise max_iter, or the penalty")
-        if self.runaway:
-            found.append(self.runaway)
+        """Warnings about the fit, and what to do."""
+        found = [] if self.converged else ["not converged: raise max_iter, or the penalty"]
+        found.append(self.runaway)
         if self.rows_per_parameter < FEW_ROWS and self.held_out is None:
             found.append(
                 f"{self.rows_per_parameter:.2g} rows for each parameter: the penalty decides "
-                "much; choose it by rows held out, as alpha='cv' does for 'pl'"
+                "much; choose it by held-out rows, as alpha='cv' does for 'pl'"
             )
         if self.foresees is False:
             found.append("held-out rows are no likelier than with independent columns")
-        if self.edge:
-            found.append(self.edge)
-        if self.copies:
-            found.append(self.copies)
+        found += [self.edge, self.copies]
         if self.constant:
-            found.append(
-                f"{counted(len(self.constant), 'constant column')}, without couplings: "
-                f"{listed(self.constant, NAMED)}"
-            )
-        return tuple(found)
+            n_constant = counted(len(self.constant), "constant column")
+            found.append(f"{n_constant}, without couplings: {listed(self.constant, NAMED)}")
+        return tuple(text for text in found if text)
 
     def summary(self) -> Summary:
-        """Return how the search ended, its size, and what speaks against the fit."""
+        """Return how the search ended, its size, and warnings about the fit."""
         ending = "converged" if self.converged else "stopped"
         course = f"{ending} after {self.n_iter:,} iterations, gradient {self.gradient_norm:.1e}"
         if np.isnan(self.gradient_norm):
@@ -198,17 +178,15 @@ class FitReport(Summarised):
             Fact("penalty", self.penalty, "", weight),
         ]
         if self.held_out is not None and self.held_out_independent is not None:
-            meaning = (
-                "log pseudo-likelihood of a row; with independent columns: "
-                f"{self.held_out_independent:.4f}"
-            )
+            baseline = f"with independent columns: {self.held_out_independent:.4f}"
+            meaning = f"log pseudo-likelihood of a row; {baseline}"
             facts.append(Fact("held-out rows", self.held_out, ".4f", meaning))
         warnings = [Text(doubt, "warning") for doubt in self.doubts]
         return Summary(f"{self.method}: {course}", [Facts(facts), *warnings])
 
 
 def warn_of_fit(report: FitReport, couplings: NDArray[np.float64]) -> None:
-    """Say that the search did not end, or that couplings ran away, and what to do."""
+    """Warn that the search did not converge, or that couplings diverge, and what to do."""
     if report.converged and not report.runaway:
         return
     from sklearn.exceptions import ConvergenceWarning

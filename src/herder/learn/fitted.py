@@ -1,6 +1,6 @@
-"""A Boltzmann machine that was learnt: what it answers, and its state.
+"""A fitted Boltzmann machine: its methods, and its state.
 
-`herder.learn.boltzmann` says how it is learnt.
+`herder.learn.boltzmann` fits it.
 """
 
 from dataclasses import asdict
@@ -43,7 +43,7 @@ ROUNDING = 1e-9
 
 
 class FittedMachine(BaseEstimator):
-    """What a machine can do once it is learnt: see `BoltzmannMachine`."""
+    """The methods of a fitted machine: see `BoltzmannMachine`."""
 
     n_features_in_: int
     alphas_: NDArray[np.float64]
@@ -58,9 +58,7 @@ class FittedMachine(BaseEstimator):
     def pseudo_likelihood(self, X: object) -> float:
         """Return the log pseudo-likelihood of a row, summed over columns, on average over rows."""
         check_fitted(self, "model_")
-        codes = self._codes(X)
-        couplings, biases = self._binary()
-        return float(log_pseudo_likelihood(couplings, biases, codes).mean())
+        return float(log_pseudo_likelihood(*self._binary(), self._codes(X)).mean())
 
     def score(self, X: object, y: object = None) -> float:
         """Return `pseudo_likelihood`, for scikit-learn."""
@@ -69,7 +67,7 @@ class FittedMachine(BaseEstimator):
     def score_samples(self, X: object) -> NDArray[np.float64]:
         """Return the log probabilities of rows.
 
-        The partition function is exact where `PairwiseModel.exact` can give it, and else
+        The partition function is exact where `PairwiseModel.exact` can compute it, and else
         estimated by annealed importance sampling: ``log_partition_error_`` is its standard error,
         the same for all rows.
         """
@@ -127,8 +125,8 @@ class FittedMachine(BaseEstimator):
             Rows, NaN where they are unknown.
         random_state : int, Generator or None
             With a seed or generator the unknown entries of a row are drawn together, given the
-            known ones. By default each gets its more probable state, which needs no chance but
-            makes rows less varied than they are.
+            known ones. By default each gets its more probable state, which needs no random
+            numbers but makes rows less varied than they are.
         """
         from herder.learn.missing import impute
 
@@ -157,7 +155,7 @@ class FittedMachine(BaseEstimator):
             How often each row counts.
         held_out : bool, default False
             Whether they are others. Fewer rows than parameters are matched whatever they are, so
-            that only others can then speak for the machine.
+            that only held-out rows can then support the machine.
         n_samples : int
             Rows to sample.
         random_state : int, Generator or None
@@ -166,12 +164,9 @@ class FittedMachine(BaseEstimator):
         from herder.learn.check import check_fit
 
         check_fitted(self, "model_")
-        sample = merge_rows(self._codes(X), sample_weight)
         return check_fit(
             self.model_,
-            sample.rows,
-            sample.weights,
-            sample.total,
+            merge_rows(self._codes(X), sample_weight),
             n_samples=n_samples,
             report=self.diagnostics_,
             held_out=held_out,
@@ -201,7 +196,7 @@ class FittedMachine(BaseEstimator):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a machine of what `to_state` gave."""
+        """Return the machine that `to_state` described."""
         biases = read_array(arrays, "biases", (None,))
         n = len(biases)
         machine = read_estimator(cls, header, n)
@@ -215,7 +210,12 @@ class FittedMachine(BaseEstimator):
             raise ValueError(f"a report of {report.n_rows} rows, alpha {report.alpha}")
         model = PairwiseModel(couplings, biases, header["states"])
         machine._keep(model, Fit(couplings, biases, *numbers), report)
-        machine._read_details(arrays, n)
+        if "alphas_" in arrays or "cv_scores_" in arrays:
+            machine.alphas_ = read_array(arrays, "alphas_", (None,))
+            machine.cv_scores_ = read_array(arrays, "cv_scores_", (len(machine.alphas_), None))
+        if "node_couplings_" in arrays or "node_biases_" in arrays:
+            machine.node_couplings_ = read_array(arrays, "node_couplings_", (n, n))
+            machine.node_biases_ = read_array(arrays, "node_biases_", (n,))
         machine._stream = None
         if header["stream"] is not None:
             machine._stream = OnlineFit.from_state(unnest("stream.", arrays), header["stream"])
@@ -229,19 +229,9 @@ class FittedMachine(BaseEstimator):
             )
         return machine
 
-    def _read_details(self, arrays: Arrays, n: int) -> None:
-        """Take the arrays that only some fits have."""
-        if "alphas_" in arrays or "cv_scores_" in arrays:
-            self.alphas_ = read_array(arrays, "alphas_", (None,))
-            self.cv_scores_ = read_array(arrays, "cv_scores_", (len(self.alphas_), None))
-        if "node_couplings_" in arrays or "node_biases_" in arrays:
-            self.node_couplings_ = read_array(arrays, "node_couplings_", (n, n))
-            self.node_biases_ = read_array(arrays, "node_biases_", (n,))
-
     def _adopt(self, fit: Fit, report: FitReport, states: tuple[int, int]) -> None:
-        """Take the parameters of a fit, in the states of the rows."""
-        model = PairwiseModel(fit.couplings, fit.biases).to_states(states)
-        self._keep(model, fit, report)
+        """Set the parameters of a fit, in the states of the rows."""
+        self._keep(PairwiseModel(fit.couplings, fit.biases).to_states(states), fit, report)
 
     def _keep(self, model: PairwiseModel, fit: Fit, report: FitReport) -> None:
         names = vars(self).get("feature_names_in_")
@@ -250,10 +240,8 @@ class FittedMachine(BaseEstimator):
         self.biases_ = self.model_.biases.copy()
         self.states_ = self.model_.states
         self.alpha_ = report.alpha
-        self.n_iter_ = fit.n_iter
-        self.converged_ = fit.converged
-        self.gradient_norm_ = fit.gradient_norm
-        self.objective_ = fit.objective
+        self.n_iter_, self.converged_ = fit.n_iter, fit.converged
+        self.gradient_norm_, self.objective_ = fit.gradient_norm, fit.objective
         self.diagnostics_ = report
         self._partition: float | None = None
         for name in DETAILS:
@@ -266,9 +254,8 @@ class FittedMachine(BaseEstimator):
 
     def _codes(self, X: object, *, missing: bool = False) -> NDArray[Any]:
         """Return rows as 0/1 codes, as wide as those of `fit`."""
-        return read_codes(
-            self, X, self.states_, reset=False, missing=missing, binarize=self.binarize
-        )[0]
+        options: Any = {"reset": False, "missing": missing, "binarize": self.binarize}
+        return read_codes(self, X, self.states_, **options)[0]
 
     def _values(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         low, high = self.states_

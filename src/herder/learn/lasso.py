@@ -19,17 +19,12 @@ __all__ = ["minimise_l1"]
 #: Steps that L-BFGS-B remembers.
 MEMORY = 20
 
-#: How often L-BFGS-B may begin anew.
+#: Runs of L-BFGS-B at most.
 MAX_RUNS = 20
 
 
 def minimise_l1(
-    problem: Any,
-    theta: NDArray[np.float64],
-    *,
-    weight: float,
-    tol: float,
-    max_iter: int,
+    problem: Any, theta: NDArray[np.float64], *, weight: float, tol: float, max_iter: int
 ) -> Minimum:
     """Add ``weight`` times the absolute value of each free coupling, and minimise.
 
@@ -40,7 +35,7 @@ def minimise_l1(
     theta : ndarray of shape (n + 1, n)
         Where to start: couplings, and fields as the last line.
     weight : float
-        Of each coupling that `problem.free` lists.
+        Of each free coupling: all those off the diagonal, or above it if they are symmetric.
     tol : float
         Norm of the subgradient, relative to ``problem.scale``, at which to stop.
     max_iter : int
@@ -48,8 +43,10 @@ def minimise_l1(
     """
     from scipy.optimize import minimize
 
-    free, variances = problem.free, np.diag(problem.design.covariance)
-    size, n = len(free[0]), len(variances)
+    variances = np.diag(problem.design.covariance)
+    n, symmetric = len(variances), problem.sharing == 2
+    free: Any = np.triu_indices(n, 1) if symmetric else np.nonzero(~np.eye(n, dtype=bool))
+    size = len(free[0])
     # the curvature of a coupling at independent sites: once for each regression it is part of
     scale = 1 / np.sqrt(problem.sharing * variances[free[0]] * variances[free[1]])
     field_scale = 1 / np.sqrt(variances)
@@ -57,8 +54,12 @@ def minimise_l1(
     norm = np.inf
 
     def unpack(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        couplings = (x[:size] - x[size : 2 * size]) * scale
-        return problem.fill(couplings, x[2 * size :] * field_scale)
+        here = np.zeros((n + 1, n))
+        here[free] = (x[:size] - x[size : 2 * size]) * scale
+        if symmetric:
+            here[:-1] += here[:-1].T.copy()
+        here[-1] = x[2 * size :] * field_scale
+        return here
 
     def function(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         nonlocal norm
@@ -80,7 +81,7 @@ def minimise_l1(
     bounds = np.column_stack([lower, np.full(len(lower), np.inf)])
     options = {"maxfun": 20 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY}
     n_iter, end = 0, theta
-    # where its picture of the curvature misleads it, L-BFGS-B gives up; it begins a new one
+    # L-BFGS-B gives up where its estimate of the curvature is poor; a new run starts a new one
     for _ in range(MAX_RUNS):
         options["maxiter"] = max_iter - n_iter
         found = minimize(

@@ -3,11 +3,11 @@ r"""Maximum likelihood of a fully visible field, by summing over all of its stat
 With 0/1 rows :math:`x_n` of weight :math:`\pi_n` the penalised likelihood to minimise is
 
 .. math:: J(W, b) = \log Z(W, b) - \sum_n \pi_n \Bigl[ \tfrac12 x_n^T W x_n + b^T x_n \Bigr]
-                    + \alpha \kappa \sum_{i \ne j} W_{ij}^2 ,
+                    + \alpha \sum_{i \ne j} W_{ij}^2 ,
 
 which is convex; its gradient is the difference of the moments of the field and of the rows,
 
-.. math:: \partial J / \partial W_{ij} = E[x_i x_j] - \hat E[x_i x_j] + 4 \alpha \kappa W_{ij},
+.. math:: \partial J / \partial W_{ij} = E[x_i x_j] - \hat E[x_i x_j] + 4 \alpha W_{ij},
           \qquad \partial J / \partial b_i = E[x_i] - \hat E[x_i] ,
 
 so that without a penalty the fit has the moments of the rows [ackley1985]_.
@@ -27,19 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.core.blas import one_blas_thread
 from herder.learn.fit import Fit
 
-__all__ = [
-    "MAX_SITES",
-    "FieldMoments",
-    "all_states",
-    "field_moments",
-    "fit_ml",
-    "log_odds",
-    "row_moments",
-    "state_scores",
-]
+__all__ = ["MAX_SITES", "FieldMoments", "field_moments", "fit_ml", "log_odds", "row_moments"]
 
 #: 2^25 states take about a second for one gradient.
 MAX_SITES = 25
@@ -54,7 +44,7 @@ BLOCK_ROWS = 4096
 #: may be fewer than parameters, and a pair that never occurs has no variance of its own.
 SHRINKAGE = 0.1
 
-#: A gradient below this is rounding of moments, whatever it is compared with.
+#: A gradient below this is rounding of moments, whatever the tolerance.
 ROUNDING = 1e-12
 
 
@@ -66,16 +56,13 @@ class FieldMoments:
     ----------
     log_partition : float
         Log of the sum of the exponentiated scores.
-    means : ndarray of shape (n,)
-        E[x_i].
     pairs : ndarray of shape (n, n)
-        E[x_i x_j]; its diagonal holds the means.
+        E[x_i x_j]; its diagonal holds the means E[x_i].
     counts : ndarray of shape (n + 1,)
         P(k ones).
     """
 
     log_partition: float
-    means: NDArray[np.float64]
     pairs: NDArray[np.float64]
     counts: NDArray[np.float64]
 
@@ -98,9 +85,9 @@ def field_moments(couplings: NDArray[np.float64], biases: NDArray[np.float64]) -
     """
     n = len(biases)
     n_low = n // 2
-    low, high = all_states(n_low), all_states(n - n_low)
-    score_low = state_scores(low, couplings[:n_low, :n_low], biases[:n_low])
-    score_high = state_scores(high, couplings[n_low:, n_low:], biases[n_low:])
+    low, high = _all_states(n_low), _all_states(n - n_low)
+    score_low = _state_scores(low, couplings[:n_low, :n_low], biases[:n_low])
+    score_high = _state_scores(high, couplings[n_low:, n_low:], biases[n_low:])
     pull = couplings[n_low:, :n_low] @ low.T
     ones_low, ones_high = low.sum(axis=1).astype(np.intp), high.sum(axis=1).astype(np.intp)
     top = -np.inf
@@ -115,10 +102,8 @@ def field_moments(couplings: NDArray[np.float64], biases: NDArray[np.float64]) -
         cells += score_low
         peak = float(cells.max())
         if peak > top:
-            shrink = np.exp(top - peak)
-            row_sums *= shrink
-            column_sums *= shrink
-            cross *= shrink
+            for sums in (row_sums, column_sums, cross):
+                sums *= np.exp(top - peak)
             top = peak
         cells -= top
         np.exp(cells, out=cells)
@@ -137,7 +122,7 @@ def field_moments(couplings: NDArray[np.float64], biases: NDArray[np.float64]) -
     counts = np.zeros(n + 1)
     for k in range(n - n_low + 1):
         counts[k : k + n_low + 1] += np.bincount(ones_low, column_sums[k], n_low + 1)
-    return FieldMoments(float(top + np.log(total)), pairs.diagonal().copy(), pairs, counts)
+    return FieldMoments(float(top + np.log(total)), pairs, counts)
 
 
 def fit_ml(
@@ -145,7 +130,6 @@ def fit_ml(
     weights: NDArray[np.float64],
     *,
     alpha: float,
-    penalty_scale: float = 1.0,
     start: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     max_iter: int = 500,
     tol: float = 1e-6,
@@ -158,9 +142,8 @@ def fit_ml(
         Rows of states, each column with both values.
     weights : ndarray of shape (n_rows,)
         Weights of the rows, with sum 1.
-    alpha, penalty_scale : float
-        The penalty is ``alpha * penalty_scale`` times the sum of all squared couplings, each pair
-        counted twice.
+    alpha : float
+        Weight of the sum of all squared couplings, each pair counted twice.
     start : tuple of couplings and biases, optional
         Where to start; independent sites by default.
     max_iter : int, default 500
@@ -179,64 +162,38 @@ def fit_ml(
             f'method="ml" sums over all states and takes at most {MAX_SITES} columns, got {n}; '
             'take method="pl", or method="pcd" for an estimate of the likelihood fit'
         )
-    # With one thread the rounding does not depend on how many there are.
-    with one_blas_thread():
-        return _fit(rows, weights, 4 * alpha * penalty_scale, start, max_iter, tol)
-
-
-def log_odds(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Biases of independent sites with these means, kept finite at 0 and 1."""
-    inside = np.clip(means, ROUNDING, 1 - ROUNDING)
-    return np.log(inside / (1 - inside))
-
-
-def row_moments(rows: NDArray[np.uint8], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Second moments of weighted rows; the diagonal holds the means."""
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for start in range(0, len(rows), BLOCK_ROWS):
-        part = rows[start : start + BLOCK_ROWS].astype(np.float64)
-        total += part.T @ (weights[start : start + BLOCK_ROWS, None] * part)
-    return total
-
-
-def _fit(
-    rows: NDArray[np.uint8],
-    weights: NDArray[np.float64],
-    strength: float,
-    start: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    max_iter: int,
-    tol: float,
-) -> Fit:
-    """Minimise; ``strength`` is the second derivative of the penalty by a coupling."""
-    from scipy.linalg import cholesky
+    from scipy.linalg import cholesky, solve_triangular
     from scipy.optimize import minimize
 
-    n = rows.shape[1]
-    target = row_moments(rows, weights)
-    upper = np.triu_indices(n, 1)
-    root: NDArray[np.float64] = cholesky(_curvature(rows, weights, target, strength), lower=True)
+    strength = 4 * alpha  # the second derivative of the penalty by a coupling
+    moments, upper = row_moments(rows, weights), np.triu_indices(n, 1)
+    target = np.concatenate([moments.diagonal(), moments[upper]])
+    root = cholesky(_curvature(rows, weights, target, strength), lower=True)
+
+    def unpack(theta: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        couplings = np.zeros((n, n))
+        couplings[upper] = theta[n:]
+        return couplings + couplings.T, theta[:n].copy()
 
     def evaluate(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        couplings, biases = _unpack(theta, n)
-        moments = field_moments(couplings, biases)
-        data = np.concatenate([target.diagonal(), target[upper]])
-        model = np.concatenate([moments.means, moments.pairs[upper]])
-        value = moments.log_partition - theta @ data + strength / 2 * (theta[n:] @ theta[n:])
-        gradient = model - data
+        field = field_moments(*unpack(theta))
+        gradient = np.concatenate([field.pairs.diagonal(), field.pairs[upper]]) - target
         gradient[n:] += strength * theta[n:]
+        value = field.log_partition - theta @ target + strength / 2 * (theta[n:] @ theta[n:])
         return float(value), gradient
 
-    independent = np.concatenate([log_odds(target.diagonal()), np.zeros(len(upper[0]))])
-    reference = float(np.linalg.norm(evaluate(independent)[1]))
-    first = independent if start is None else np.concatenate([start[1], start[0][upper]])
+    first = np.concatenate([log_odds(target[:n]), np.zeros(len(target) - n)])
+    reference = float(np.linalg.norm(evaluate(first)[1]))
+    if start is not None:
+        first = np.concatenate([start[1], start[0][upper]])
     goal = max(tol * reference, ROUNDING)
     last = first, *evaluate(first)
 
     def objective(y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         nonlocal last
-        theta = _solve(root, y, transposed=True)
+        theta = solve_triangular(root, y, lower=True, trans=1)
         last = theta, *evaluate(theta)
-        return last[1], _solve(root, last[2])
+        return last[1], solve_triangular(root, last[2], lower=True)
 
     def stop(intermediate_result: object) -> None:
         if np.linalg.norm(last[2]) <= goal:
@@ -250,60 +207,58 @@ def _fit(
             objective, root.T @ first, jac=True, method="L-BFGS-B", callback=stop, options=options
         )
         n_iter = int(found.nit)
-        theta = _solve(root, found.x, transposed=True)
-        last = theta, *evaluate(theta)
+        objective(found.x)
     theta, value, gradient = last
     size = float(np.linalg.norm(gradient))
-    couplings, biases = _unpack(theta, n)
     relative = size / reference if reference > ROUNDING else 0.0
-    return Fit(couplings, biases, n_iter, size <= goal, relative, value)
+    return Fit(*unpack(theta), n_iter, size <= goal, relative, value)
 
 
-def all_states(n: int) -> NDArray[np.float64]:
-    """All 0/1 states of n sites, site 0 changing fastest."""
+def log_odds(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the biases of independent sites with these means, finite at 0 and 1."""
+    inside = np.clip(means, ROUNDING, 1 - ROUNDING)
+    return np.log(inside / (1 - inside))
+
+
+def row_moments(rows: NDArray[np.uint8], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the second moments of weighted rows; the diagonal holds the means."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = rows[start : start + BLOCK_ROWS].astype(np.float64)
+        total += part.T @ (weights[start : start + BLOCK_ROWS, None] * part)
+    return total
+
+
+def _all_states(n: int) -> NDArray[np.float64]:
+    """Return all 0/1 states of n sites, site 0 changing fastest."""
     return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
 
 
-def state_scores(
+def _state_scores(
     states: NDArray[np.float64], couplings: NDArray[np.float64], biases: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Minus the energies of rows of 0/1 states."""
+    """Return minus the energies of rows of 0/1 states."""
     return np.einsum("ni,ni->n", states @ (couplings / 2), states) + states @ biases
-
-
-def _unpack(theta: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    couplings = np.zeros((n, n))
-    couplings[np.triu_indices(n, 1)] = theta[n:]
-    return couplings + couplings.T, theta[:n].copy()
 
 
 def _curvature(
     rows: NDArray[np.uint8],
     weights: NDArray[np.float64],
-    moments: NDArray[np.float64],
+    mean: NDArray[np.float64],
     strength: float,
 ) -> NDArray[np.float64]:
-    """Covariance of the features over the rows, shrunk, plus that of the penalty."""
+    """Return the covariance of the features over the rows, shrunk, plus that of the penalty."""
     n = rows.shape[1]
     first, second = np.triu_indices(n, 1)
-    mean = np.concatenate([moments.diagonal(), moments[first, second]])
     covariance = np.zeros((len(mean), len(mean)))
     for start in range(0, len(rows), BLOCK_ROWS):
         part = rows[start : start + BLOCK_ROWS].astype(np.float64)
         features = np.hstack([part, part[:, first] * part[:, second]]) - mean
         covariance += features.T @ (weights[start : start + BLOCK_ROWS, None] * features)
-    ones = np.clip(moments.diagonal(), ROUNDING, 1 - ROUNDING)
+    ones = np.clip(mean[:n], ROUNDING, 1 - ROUNDING)
     expected = np.concatenate([ones, ones[first] * ones[second]])
     covariance *= 1 - SHRINKAGE
-    covariance[np.diag_indices_from(covariance)] += SHRINKAGE * expected * (1 - expected)
-    places = np.arange(n, len(mean))
-    covariance[places, places] += strength
+    diagonal = np.einsum("ii->i", covariance)  # a view
+    diagonal += SHRINKAGE * expected * (1 - expected)
+    diagonal[n:] += strength
     return covariance
-
-
-def _solve(
-    root: NDArray[np.float64], values: NDArray[np.float64], *, transposed: bool = False
-) -> NDArray[np.float64]:
-    from scipy.linalg import solve_triangular
-
-    return solve_triangular(root, values, lower=True, trans=1 if transposed else 0)

@@ -1,4 +1,4 @@
-"""One door to all ways of fitting: which method, which penalty, and constant columns apart."""
+"""Fit rows by any method: its options, the choice of the penalty, and constant columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
-from herder.learn.penalty_choice import PenaltyChoice, choose_alpha, default_alphas
-from herder.learn.pseudo import Start, fit_nodes, fit_pl, symmetrise
+from herder.learn.penalty_choice import choose_alpha, default_alphas
+from herder.learn.pseudo import Start, fit_pl, symmetrise
 from herder.learn.rows import DistinctRows, constant_bias, find_duplicate_columns, merge_rows
 
-__all__ = ["DETAILS", "Folds", "Learnt", "Method", "find_runaway", "learn"]
+__all__ = ["DETAILS", "Learnt", "Method", "find_runaway", "learn"]
 
 #: Names of the methods: symmetric and node-wise pseudo-likelihood, contrastive divergence, its
 #: persistent form, and likelihood.
@@ -24,16 +24,16 @@ METHODS = ("pl", "pl-node", "cd", "pcd", "ml")
 #: states are a quarter of those of 0/1 states.
 SCALES = {("l2", 0): 1.0, ("l2", -1): 1 / 16, ("l1", 0): 1.0, ("l1", -1): 1 / 4}
 
-#: Couplings of 0/1 states that no rows ask for: odds of three millions to one.
+#: Couplings of 0/1 states that hardly any rows support: odds of three millions to one.
 HUGE = 15.0
 
-#: Attributes of a machine that only some ways of fitting have.
+#: Attributes of a machine that only some methods set.
 DETAILS = ("alphas_", "cv_scores_", "node_couplings_", "node_biases_")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way of fitting, with its options checked.
+    """A method of fitting, with its options checked.
 
     Parameters
     ----------
@@ -43,8 +43,12 @@ class Method:
         "l2" or "l1".
     alpha : float or None
         Weight of the penalty; None if it is to be chosen.
-    scale : float
-        Weight of 0/1 couplings for a unit weight of couplings in the rows' own states.
+    alphas : sequence of float or None
+        The weights to choose from, if they are given.
+    cv : int or splitter
+        The folds to choose it by.
+    low : int
+        The lower state of the rows, 0 or -1.
     max_iter, tol
         When the optimiser of "pl", "pl-node" and "ml" stops.
     descent : mapping
@@ -54,7 +58,9 @@ class Method:
     name: str
     penalty: str
     alpha: float | None
-    scale: float
+    alphas: Sequence[float] | None
+    cv: Any
+    low: int
     max_iter: int
     tol: float
     descent: Mapping[str, Any]
@@ -63,27 +69,37 @@ class Method:
     def of(cls, machine: Any, low: int) -> "Method":
         """Check the parameters of an estimator; ``low`` is the lower state of its rows."""
         name = one_of(machine.method, "method", METHODS)
-        generator(machine.random_state)  # named here, wherever it is used
+        generator(machine.random_state)  # checked here, wherever it is used
         penalty = one_of(machine.penalty, "penalty", ("l2", "l1", None)) or "l2"
         if penalty == "l1" and name not in ("pl", "pl-node"):
             raise ParameterError("penalty", f"be 'l2' or None for method={name!r}", "l1")
-        descent = {
-            "n_steps": positive_int(machine.n_steps, "n_steps"),
-            "learning_rate": positive_number(machine.learning_rate, "learning_rate"),
-            "n_epochs": positive_int(machine.n_epochs, "n_epochs"),
-            "batch_size": positive_int(machine.batch_size, "batch_size"),
-            "n_particles": positive_int(machine.n_particles, "n_particles"),
-            "random_state": machine.random_state,
-        }
+        counts = ("n_steps", "n_epochs", "batch_size", "n_particles")
+        descent: dict[str, Any] = {key: positive_int(getattr(machine, key), key) for key in counts}
+        descent["learning_rate"] = positive_number(machine.learning_rate, "learning_rate")
+        descent["random_state"] = machine.random_state
+        alphas = machine.alphas
+        if alphas is not None:
+            if np.ndim(alphas) != 1:
+                raise ParameterTypeError("alphas", "be a list of numbers", alphas)
+            if not len(alphas):
+                raise ParameterError("alphas", "hold a number", got="none")
+            alphas = [positive_number(alpha, "alphas") for alpha in alphas]
         return cls(
             name,
             penalty,
             _check_alpha(machine, name),
-            SCALES[penalty, low],
+            alphas,
+            machine.cv,
+            low,
             positive_int(machine.max_iter, "max_iter"),
             positive_number(machine.tol, "tol"),
             descent,
         )
+
+    @property
+    def scale(self) -> float:
+        """Weight of 0/1 couplings for a unit weight of couplings in the rows' own states."""
+        return SCALES[self.penalty, self.low]
 
     def fit(
         self,
@@ -94,31 +110,23 @@ class Method:
         tol: float | None = None,
     ) -> Fit:
         """Fit rows without constant columns; "pl-node" is not symmetric yet."""
-        alpha = float(self.alpha or 0.0) if alpha is None else alpha
-        weight, rows, shares = alpha * self.scale, sample.rows, sample.weights
+        weight = self.scale * float((self.alpha or 0.0) if alpha is None else alpha)
         stop: dict[str, Any] = {"max_iter": self.max_iter, "tol": tol or self.tol}
-        if self.name == "pl":
-            return fit_pl(sample, alpha=weight, penalty=self.penalty, start=start, **stop)
-        if self.name == "pl-node":
-            return fit_nodes(sample, alpha=weight, penalty=self.penalty, start=start, **stop)
+        if self.name in ("pl", "pl-node"):
+            stop |= {"nodewise": self.name == "pl-node", "penalty": self.penalty}
+            return fit_pl(sample, alpha=weight, start=start, **stop)
+        rows, shares = sample.rows, sample.weights
         if self.name == "ml":
             from herder.learn.likelihood import MAX_SITES, fit_ml
 
             if start is None and rows.shape[1] <= MAX_SITES:
                 near = fit_pl(sample, alpha=weight)
                 start = near.couplings, near.biases
-            return fit_ml(rows, shares, alpha=alpha, penalty_scale=self.scale, start=start, **stop)
+            return fit_ml(rows, shares, alpha=weight, start=start, **stop)
         from herder.learn.contrastive import fit_cd
 
-        return fit_cd(
-            rows,
-            shares,
-            persistent=self.name == "pcd",
-            alpha=alpha,
-            penalty_scale=self.scale,
-            start=start,
-            **self.descent,
-        )
+        chains = {"persistent": self.name == "pcd", **self.descent}
+        return fit_cd(rows, shares, alpha=weight, start=start, **chains)
 
     def fit_symmetric(self, sample: DistinctRows, **options: Any) -> Fit:
         """Fit as `fit` does, with symmetric couplings."""
@@ -128,50 +136,18 @@ class Method:
 
 def _check_alpha(machine: Any, name: str) -> float | None:
     """Return the weight of the penalty, None if it is to be chosen."""
-    alpha = machine.alpha
+    alpha, penalty = machine.alpha, machine.penalty
     if not isinstance(alpha, str):
         if isinstance(alpha, bool) or np.ndim(alpha):
             raise ParameterTypeError("alpha", "be a number or 'cv'", alpha)
         number = 0.0 if alpha == 0 else positive_number(alpha, "alpha")
-        return 0.0 if machine.penalty is None else number
+        return 0.0 if penalty is None else number
     if alpha != "cv":
         raise ParameterError("alpha", "be a number or 'cv'", alpha)
-    if machine.penalty is None:
-        raise ParameterError("alpha", "be a number where penalty is None", "cv")
-    if name not in ("pl", "pl-node"):
-        raise ParameterError("alpha", f"be a number for method={name!r}", "cv")
+    if penalty is None or name not in ("pl", "pl-node"):
+        rule = f"be a number for method={name!r} with penalty={penalty!r}"
+        raise ParameterError("alpha", rule, alpha)
     return None
-
-
-@dataclass(frozen=True)
-class Folds:
-    """How the penalty is chosen.
-
-    Parameters
-    ----------
-    alphas : sequence of float, optional
-        The weights to try.
-    cv : int or splitter
-        The folds.
-    random_state : int, Generator or None
-        Draws the folds.
-    """
-
-    alphas: Sequence[float] | None
-    cv: Any
-    random_state: int | np.random.Generator | None
-
-    @classmethod
-    def of(cls, machine: Any) -> "Folds":
-        """Check the parameters of an estimator."""
-        alphas = machine.alphas
-        if alphas is not None:
-            if np.ndim(alphas) != 1:
-                raise ParameterTypeError("alphas", "be a list of numbers", alphas)
-            alphas = [positive_number(alpha, "alphas") for alpha in alphas]
-            if not alphas:
-                raise ParameterError("alphas", "hold a number", got="none")
-        return cls(alphas, machine.cv, machine.random_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,45 +158,29 @@ class Learnt:
     ----------
     fit : Fit
         Symmetric couplings and biases of 0/1 states.
-    nodes : Fit or None
-        The regressions of "pl-node" before they are averaged.
     report : FitReport
-        What to make of it.
-    choice : PenaltyChoice or None
-        How the penalty was chosen, if it was.
+        How the fit went.
     sample : DistinctRows
         The rows.
+    details : dict
+        The DETAILS that there are.
     """
 
     fit: Fit
-    nodes: Fit | None
     report: FitReport
-    choice: PenaltyChoice | None
     sample: DistinctRows
-
-    def details(self, low: int) -> dict[str, NDArray[np.float64]]:
-        """Return the DETAILS that there are; ``low`` is the lower state of the rows."""
-        found: dict[str, NDArray[np.float64]] = {}
-        if self.choice is not None:
-            found |= {"alphas_": self.choice.alphas, "cv_scores_": self.choice.scores}
-        if self.nodes is not None:
-            couplings, biases = self.nodes.couplings, self.nodes.biases
-            if low == -1:
-                couplings, biases = couplings / 4, biases / 2 + couplings.sum(axis=1) / 4
-            found |= {"node_couplings_": couplings, "node_biases_": biases}
-        return found
+    details: dict[str, NDArray[np.float64]]
 
 
 def learn(
     codes: NDArray[np.uint8],
     sample_weight: object,
     method: Method,
-    folds: Folds,
     *,
     start: Start | None = None,
     names: Sequence[str],
 ) -> Learnt:
-    """Fit rows that may have constant columns, with the penalty chosen if asked for.
+    """Fit rows that may have constant columns, and choose the penalty if asked for.
 
     Parameters
     ----------
@@ -230,8 +190,6 @@ def learn(
         How often each row counts.
     method : Method
         How to fit them.
-    folds : Folds
-        How to choose the penalty, if the method has none.
     start : (couplings, biases), optional
         Where to start.
     names : sequence of str
@@ -239,43 +197,34 @@ def learn(
     """
     sample = merge_rows(codes, sample_weight)
     varying = sample.varying()
-    choice = None
+    choice, details = None, {}
     if method.alpha is None:
-        alphas = folds.alphas
-        if alphas is None:
-            alphas = default_alphas(sample, method.penalty, method.scale)
+        alphas = method.alphas or default_alphas(sample, method.penalty, method.scale)
+        seed = method.descent["random_state"]
         choice = choose_alpha(
             codes,
             sample_weight,
             method.fit_symmetric,
             alphas=alphas,
-            cv=folds.cv,
-            random_state=folds.random_state,
+            cv=method.cv,
+            random_state=seed,
         )
+        details = {"alphas_": choice.alphas, "cv_scores_": choice.scores}
         method = replace(method, alpha=choice.alpha)
     if start is not None:
         start = start[0][np.ix_(varying, varying)], start[1][varying]
     inner = sample.columns(varying)
-    raw = method.fit(inner, start=start) if varying.any() else None
-    found = symmetrise(raw, inner) if method.name == "pl-node" and raw is not None else raw
-    whole = _spread(found, sample, varying)
-    nodes = _spread(raw, sample, varying) if method.name == "pl-node" else None
-    return Learnt(
-        whole, nodes, _report(method, whole, sample, varying, choice, names), choice, sample
-    )
-
-
-def _report(
-    method: Method,
-    fit: Fit,
-    sample: DistinctRows,
-    varying: NDArray[np.bool_],
-    choice: PenaltyChoice | None,
-    names: Sequence[str],
-) -> FitReport:
-    n = int(varying.sum())
-    alpha = method.alpha or 0.0
-    return FitReport(
+    found = method.fit(inner, start=start) if varying.any() else None
+    if method.name == "pl-node":
+        nodes = _spread(found, sample, varying)
+        couplings, biases = nodes.couplings, nodes.biases
+        if method.low == -1:
+            couplings, biases = couplings / 4, biases / 2 + couplings.sum(axis=1) / 4
+        details |= {"node_couplings_": couplings, "node_biases_": biases}
+        found = found and symmetrise(found, inner)
+    fit = _spread(found, sample, varying)
+    n, alpha, least = int(varying.sum()), method.alpha or 0.0, sample.weights.min() / 2
+    report = FitReport(
         method=method.name,
         n_rows=sample.total,
         n_distinct=len(sample.rows),
@@ -287,18 +236,17 @@ def _report(
         penalty=method.penalty if alpha else "none",
         alpha=alpha,
         constant=tuple(names[i] for i in np.flatnonzero(~varying).tolist()),
-        duplicate_columns=find_duplicate_columns(
-            sample.means, sample.pairs, names, least=sample.weights.min() / 2
-        ),
+        duplicate_columns=find_duplicate_columns(sample.means, sample.pairs, names, least=least),
         runaway="" if alpha else find_runaway(sample, fit.couplings, varying, names),
-        held_out=None if choice is None else choice.held_out,
-        held_out_independent=None if choice is None else choice.held_out_independent,
-        tried=None if choice is None else (float(choice.alphas[-1]), float(choice.alphas[0])),
+        held_out=choice and choice.held_out,
+        held_out_independent=choice and choice.held_out_independent,
+        tried=choice and (float(choice.alphas[-1]), float(choice.alphas[0])),
     )
+    return Learnt(fit, report, sample, details)
 
 
 def _spread(fit: Fit | None, sample: DistinctRows, varying: NDArray[np.bool_]) -> Fit:
-    """Put the fit of the varying columns among all columns."""
+    """Return the fit of the varying columns among all columns."""
     n = len(varying)
     couplings, biases = np.zeros((n, n)), constant_bias(sample)
     if fit is None:
@@ -314,10 +262,10 @@ def find_runaway(
     varying: NDArray[np.bool_],
     names: Sequence[str],
 ) -> str:
-    """Say which two columns never show one of their four joint states, if any do.
+    """Report two columns that never show one of their four joint states, if there are any.
 
-    Without a penalty their coupling has no finite best value: the stronger it is, the likelier
-    are the rows. Huge couplings betray columns that several others decide together.
+    Without a penalty their coupling has no finite optimum: the stronger it is, the likelier are
+    the rows. Huge couplings are a sign of columns that several others determine together.
     """
     both, means = sample.pairs, sample.means
     least = sample.weights.min() / 2

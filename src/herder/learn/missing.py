@@ -1,4 +1,4 @@
-r"""Entries that are not known, from a fitted field and the entries that are.
+r"""Unknown entries of rows, from a fitted field and the known entries.
 
 Given the known sites K of a row, the unknown ones U have the field
 
@@ -8,9 +8,9 @@ Given the known sites K of a row, the unknown ones U have the field
 over 0/1 states. It falls into parts that no coupling connects. A part of one site is a logistic
 function, a part of few sites is summed over all its states, and a larger one is sampled: there the
 probabilities are averages of :math:`P(x_i = 1 \mid \text{all others})` over the states of several
-chains. One begins with all sites low, one with all high, the others at random: where these do not
-come together there are states that a chain cannot leave, and the answer is no better than a guess.
-That is told by a warning, from R-hat.
+chains. One starts with all sites low, one with all high, the others at random: where these
+disagree there are modes that a chain does not leave, and the averages are unreliable. R-hat shows
+it, and there is a warning.
 """
 
 import warnings
@@ -35,10 +35,10 @@ BLOCK = 2**20
 #: Chains that share the sweeps of a part.
 N_CHAINS = 4
 
-#: Each begins with this share of its sweeps that are not counted.
+#: Burn-in of each chain, as a share of its sweeps.
 BURN_IN = 0.1
 
-#: Chains whose R-hat is above this at some site have not come together.
+#: Chains whose R-hat is above this at some site disagree.
 UNMIXED = 1.1
 
 
@@ -61,14 +61,13 @@ def conditional_probabilities(
     model : PairwiseModel
         The field.
     X : array-like of shape (n_rows, n_sites)
-        States of the model, NaN where they are not known.
+        States of the model, NaN where they are unknown.
     max_exact : int, default 20
         Most unknown sites, connected by couplings, whose states are all summed over; at most
         ``MOST_EXACT``. A row with 20 of them takes about twice as long as its sweeps would, one
         with 16 half as long.
     n_sweeps : int, default 5000
-        Sweeps over more of them than that, shared by ``N_CHAINS`` chains; those at their
-        beginnings come on top.
+        Sweeps over more of them than that, shared by ``N_CHAINS`` chains, after their burn-in.
     random_state : int, Generator or None, default 0
         Draws the sweeps.
 
@@ -89,8 +88,7 @@ def conditional_probabilities(
     array([[1.      , 0.666667],
            [0.      , 0.333333]])
     """
-    task = _Unknown(model, X, max_exact, n_sweeps, random_state)
-    return task.fill(_Means())
+    return _Unknown(model, X, max_exact, n_sweeps, random_state).fill()
 
 
 def impute(
@@ -102,14 +100,14 @@ def impute(
     n_sweeps: int = 5000,
     random_state: int | np.random.Generator | None = 0,
 ) -> NDArray[np.float64]:
-    """Fill the entries that are not known.
+    """Fill the unknown entries.
 
     Parameters
     ----------
     model : PairwiseModel
         The field.
     X : array-like of shape (n_rows, n_sites)
-        States of the model, NaN where they are not known.
+        States of the model, NaN where they are unknown.
     draw : bool, default False
         Whether to draw the unknown entries of a row together, from their distribution given the
         known ones. Otherwise each gets its more probable state, the lower one at even odds; a
@@ -135,61 +133,10 @@ def impute(
     array([[ 1.,  1.],
            [-1., -1.]])
     """
-    task = _Unknown(model, X, max_exact, n_sweeps, random_state)
-    upper = task.fill(_Draws(task.rng)) if draw else task.fill(_Means()) > 0.5
+    task = _Unknown(model, X, max_exact, n_sweeps, random_state, draw=draw)
+    upper = task.fill() > 0.5
     low, high = model.states
     return np.where(upper, float(high), float(low))
-
-
-class _Means:
-    """Probabilities of unknown entries."""
-
-    def alone(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the probabilities of sites by themselves."""
-        return chances
-
-    def among(self, chances: NDArray[np.float64], n_sites: int) -> NDArray[np.float64]:
-        """From the probabilities (n_rows, 2^n_sites) of all states of some sites."""
-        found = np.empty((len(chances), n_sites))
-        for site in reversed(range(n_sites)):  # its two halves, then their sum: site by site
-            halves = chances.reshape(len(chances), 2, 2**site)
-            found[:, site] = halves[:, 1].sum(axis=1)
-            chances = halves.sum(axis=1)
-        return found
-
-    def options(self, model: PairwiseModel, n_sweeps: int) -> dict[str, Any]:
-        """Options of chains of so many sweeps."""
-        return {"keep": False, "functions": {"upper": model.conditional}}
-
-    def sampled(self, run: Any) -> NDArray[np.float64]:
-        """From chains."""
-        return run.averages["upper"]
-
-
-class _Draws:
-    """Values of unknown entries."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
-
-    def alone(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the probabilities of sites by themselves."""
-        return (self.rng.random(chances.shape) < chances).astype(np.float64)
-
-    def among(self, chances: NDArray[np.float64], n_sites: int) -> NDArray[np.float64]:
-        """From the probabilities (n_rows, 2^n_sites) of all states of some sites."""
-        reached = np.cumsum(chances, axis=1)
-        level = self.rng.random(len(chances)) * reached[:, -1]
-        chosen = np.minimum((reached <= level[:, None]).sum(axis=1), chances.shape[1] - 1)
-        return (chosen[:, None] >> np.arange(n_sites) & 1).astype(np.float64)
-
-    def options(self, model: PairwiseModel, n_sweeps: int) -> dict[str, Any]:
-        """Options of chains of so many sweeps."""
-        return {"thinning": n_sweeps}
-
-    def sampled(self, run: Any) -> NDArray[np.float64]:
-        """From chains, any of which may have come to the likelier states."""
-        return run.samples[self.rng.integers(len(run.samples))].astype(np.float64)
 
 
 class _Unknown:
@@ -202,6 +149,8 @@ class _Unknown:
         max_exact: int,
         n_sweeps: int,
         random_state: int | np.random.Generator | None,
+        *,
+        draw: bool = False,
     ) -> None:
         if not isinstance(model, PairwiseModel):
             raise ParameterTypeError("model", "be a PairwiseModel", got=type(model).__name__)
@@ -209,22 +158,23 @@ class _Unknown:
         if self.max_exact > MOST_EXACT:
             raise ParameterError("max_exact", f"be at most {MOST_EXACT}", max_exact)
         self.n_sweeps = positive_int(n_sweeps, "n_sweeps")
-        self.rng = generator(random_state)
+        self.rng, self.draw = generator(random_state), draw
         self.known, self.unknown = _read_rows(model, X)
         bits = model.to_states((0, 1))
         self.couplings: Any = bits.couplings
         self.biases = bits.biases
         self.unmixed: set[int] = set()
 
-    def fill(self, kind: _Means | _Draws) -> NDArray[np.float64]:
-        """Return a copy of the rows where unknown entries are what ``kind`` makes of them."""
+    def fill(self) -> NDArray[np.float64]:
+        """Return the rows with probabilities of unknown entries, or values drawn by them."""
         filled = self.known.copy()
         linked: Any = self.couplings != 0
         beside = (linked.astype(np.float64) @ self.unknown.T.astype(np.float64)).T > 0
         alone = self.unknown & ~beside
-        # unknown sites are 0 in the known rows, so that they pull at nothing
+        # unknown sites are 0 in the known rows, so that they add nothing to the fields
         fields = (self.couplings @ self.known.T).T + self.biases
-        filled[alone] = kind.alone(expit(fields[alone]))
+        chances = expit(fields[alone])
+        filled[alone] = self.rng.random(chances.shape) < chances if self.draw else chances
         rest = self.unknown & beside
         some = np.flatnonzero(rest.any(axis=1))
         if not len(some):
@@ -236,15 +186,17 @@ class _Unknown:
         for pattern, group in zip(patterns, groups, strict=True):
             for part in self._parts(np.flatnonzero(pattern)):
                 at = np.ix_(group, part)
+                among = self.couplings[part][:, part]
+                couplings = among if isinstance(among, np.ndarray) else among.toarray()
                 if len(part) > self.max_exact:
-                    filled[at] = self._sample_part(kind, part, fields[at], group)
+                    filled[at] = self._sample_part(couplings, fields[at], group)
                 else:
-                    filled[at] = self._fill_part(kind, part, fields[at])
+                    filled[at] = self._sum_part(couplings, fields[at])
         self._warn()
         return filled
 
     def _warn(self) -> None:
-        """Say in how many rows chains disagree."""
+        """Warn in how many rows chains disagree."""
         if self.unmixed:
             warnings.warn(
                 f"{len(self.unmixed)} of {len(self.known)} rows have more unknown entries than "
@@ -264,50 +216,38 @@ class _Unknown:
         n_parts, label = connected_components(among, directed=False)
         return [sites[label == k] for k in range(n_parts)]
 
-    def _among(self, part: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the couplings of some sites."""
-        among = self.couplings[part][:, part]
-        return among if isinstance(among, np.ndarray) else among.toarray()
-
     def _sample_part(
-        self,
-        kind: _Means | _Draws,
-        part: NDArray[np.intp],
-        fields: NDArray[np.float64],
-        rows: NDArray[np.intp],
+        self, couplings: NDArray[np.float64], fields: NDArray[np.float64], rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Fill connected unknown sites in rows (n_rows, n_sites) of their fields, by chains."""
+        """Fill connected unknown sites by chains, given their fields (n_rows, n_sites)."""
         from herder.samplers.gibbs import gibbs
 
-        couplings, filled = self._among(part), np.empty_like(fields)
-        n_sweeps = -(-self.n_sweeps // N_CHAINS)
-        starts = np.zeros((N_CHAINS, len(part)), np.int8)
+        filled, n_sweeps = np.empty_like(fields), -(-self.n_sweeps // N_CHAINS)
+        starts = np.zeros((N_CHAINS, len(couplings)), np.int8)
         starts[1] = 1
+        options: Any = {"burn_in": int(BURN_IN * n_sweeps), "n_jobs": 1, "random_state": self.rng}
         for k, field in enumerate(fields):
             model = PairwiseModel(couplings, field)
             starts[2:] = self.rng.integers(0, 2, starts[2:].shape)
-            run = gibbs(
-                model,
-                n_sweeps,
-                n_chains=N_CHAINS,
-                burn_in=int(BURN_IN * n_sweeps),
-                start=starts,
-                n_jobs=1,
-                random_state=self.rng,
-                **kind.options(model, n_sweeps),
-            )
-            filled[k] = kind.sampled(run)
-            if (run.r_hat > UNMIXED).any():  # NaN where too few sweeps can tell
+            if self.draw:
+                options["thinning"] = n_sweeps
+            else:
+                options |= {"keep": False, "functions": {"upper": model.conditional}}
+            run = gibbs(model, n_sweeps, n_chains=N_CHAINS, start=starts, **options)
+            if self.draw:  # any chain: each may have reached the likelier states
+                filled[k] = run.samples[self.rng.integers(len(run.samples))]
+            else:
+                filled[k] = run.averages["upper"]
+            if (run.r_hat > UNMIXED).any():  # NaN for too few sweeps
                 self.unmixed.add(int(rows[k]))
         return filled
 
-    def _fill_part(
-        self, kind: _Means | _Draws, part: NDArray[np.intp], fields: NDArray[np.float64]
+    def _sum_part(
+        self, couplings: NDArray[np.float64], fields: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Fill connected unknown sites in rows (n_rows, n_sites) of their fields, by sums."""
-        couplings, filled = self._among(part), np.empty_like(fields)
-        scores = np.zeros(1)
-        for site in range(len(part)):
+        """Fill connected unknown sites by sums, given their fields (n_rows, n_sites)."""
+        filled, scores = np.empty_like(fields), np.zeros(1)
+        for site in range(len(couplings)):
             scores = np.concatenate([scores, scores + _doubled(couplings[None, site, :site])[0]])
         size = max(1, BLOCK // len(scores))
         for start in range(0, len(fields), size):
@@ -315,8 +255,26 @@ class _Unknown:
             cells -= cells.max(axis=1, keepdims=True)
             np.exp(cells, out=cells)
             cells /= cells.sum(axis=1, keepdims=True)
-            filled[start : start + size] = kind.among(cells, len(part))
+            filled[start : start + size] = self._draw(cells) if self.draw else _marginals(cells)
         return filled
+
+    def _draw(self, chances: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Draw states of some sites by the probabilities (n_rows, 2^n_sites) of all of them."""
+        reached = np.cumsum(chances, axis=1)
+        level = self.rng.random(len(chances)) * reached[:, -1]
+        chosen = np.minimum((reached <= level[:, None]).sum(axis=1), chances.shape[1] - 1)
+        return chosen[:, None] >> np.arange(chances.shape[1].bit_length() - 1) & 1
+
+
+def _marginals(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability of each site from those (n_rows, 2^n_sites) of all states."""
+    n_sites = chances.shape[1].bit_length() - 1
+    found = np.empty((len(chances), n_sites))
+    for site in reversed(range(n_sites)):  # its two halves, then their sum: site by site
+        halves = chances.reshape(len(chances), 2, 2**site)
+        found[:, site] = halves[:, 1].sum(axis=1)
+        chances = halves.sum(axis=1)
+    return found
 
 
 def _doubled(gains: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -330,15 +288,14 @@ def _doubled(gains: NDArray[np.float64]) -> NDArray[np.float64]:
 def _read_rows(
     model: PairwiseModel, X: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return rows over 0/1, 0 where they are not known, and where that is."""
+    """Return rows over 0/1, 0 where they are unknown, and where that is."""
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterTypeError("X", "be numbers, NaN where they are not known") from None
+        raise ParameterTypeError("X", "be numbers, NaN where unknown") from None
     if rows.ndim != 2 or rows.shape[1] != model.n_sites:
-        raise ParameterError(
-            "X", f"have {model.n_sites} sites in each row", got=f"shape {rows.shape}"
-        )
+        rule = f"have {model.n_sites} sites in each row"
+        raise ParameterError("X", rule, got=f"shape {rows.shape}")
     low, high = model.states
     unknown = np.isnan(rows)
     wrong = ~unknown & (rows != low) & (rows != high)

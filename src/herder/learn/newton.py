@@ -1,13 +1,13 @@
-r"""Truncated Newton steps for one convex problem, or for many side by side.
+r"""Truncated Newton steps for one convex problem, or for many in parallel.
 
 A step d solves :math:`H d = -g` roughly, by conjugate gradients that only multiply by the
-Hessian H, behind a preconditioner that knows the shape of H. "Roughly" tightens as the gradient
+Hessian H, with a preconditioner that approximates H. "Roughly" tightens as the gradient
 falls, so that convergence is faster than linear [nocedal2006]_. Along d a convex function falls as
-long as its slope is negative: a step is taken unless the slope has turned and is steeper than a
-quarter of what it was, else the secant rule shortens it. No value of the function is compared,
-which would be lost in rounding near the end.
+long as its slope is negative: a step is taken unless the slope has changed sign and is steeper
+than a quarter of what it was, else the secant rule shortens it. Values of the function are not
+compared, since their differences would be lost in rounding near the end.
 
-Parameters are an array whose columns may be problems of their own: `Problem.dot` then gives one
+Parameters are an array whose columns may be problems of their own: `Problem.dot` then returns one
 number a column, and every column has its own steps.
 """
 
@@ -29,11 +29,11 @@ FIRST_ACCURACY = 0.3
 #: A slope that has turned may have this share of the old one.
 TURNED = 0.25
 
-#: Shorter and shorter steps that are tried.
+#: Times that a step is shortened at most.
 MAX_SHORTER = 20
 
-#: No parameter moves by more than this in one step. Those without a finite best value, as of
-#: columns that decide one another, then grow step by step until the gradient is small.
+#: No parameter moves by more than this in one step. Those without a finite optimum, as of
+#: columns that determine one another, then grow step by step until the gradient is small.
 LONGEST = 5.0
 
 #: A gradient this much smaller than one unit of moments is rounding.
@@ -41,10 +41,10 @@ ROUNDING = 1e-13
 
 
 class Problem(Protocol):
-    """A convex function; its Hessian is that of the latest `gradient`."""
+    """A convex function; its Hessian is that at the latest `evaluate`."""
 
-    def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gradient at ``theta``, and remember the Hessian there."""
+    def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return value and gradient at ``theta``, and remember the Hessian there."""
         ...
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,7 +56,7 @@ class Problem(Protocol):
         ...
 
     def precondition(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Divide by something like the Hessian."""
+        """Divide by an approximation of the Hessian."""
         ...
 
     def dot(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> Any:
@@ -70,7 +70,7 @@ class Problem(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the steps ended.
+    """The end of the steps.
 
     Parameters
     ----------
@@ -91,16 +91,11 @@ class Minimum:
 
 
 def minimise(
-    problem: Problem,
-    theta: NDArray[np.float64],
-    *,
-    scale: float,
-    tol: float,
-    max_iter: int,
+    problem: Problem, theta: NDArray[np.float64], *, scale: float, tol: float, max_iter: int
 ) -> Minimum:
     """Take Newton steps from ``theta`` until the gradient is below ``tol * scale``."""
     goal = max(tol * scale, ROUNDING)
-    gradient = problem.gradient(theta)
+    _, gradient = problem.evaluate(theta)
     n_iter = 0
     while True:
         squares = np.asarray(problem.squares(gradient))
@@ -113,7 +108,7 @@ def minimise(
         accuracy = min(FIRST_ACCURACY, float(np.sqrt(norm / max(scale, norm))))
         left = np.where(is_done, 0.0, gradient)
         step = _solve(problem, left, accuracy, goal / 3)
-        # where the Hessian is all but singular, only the gradient is sure to lead down
+        # where the Hessian is nearly singular, only the gradient is sure to be a descent direction
         taken = _shorten(problem, theta, gradient, step) or _shorten(
             problem, theta, gradient, -problem.precondition(left)
         )
@@ -156,12 +151,12 @@ def _shorten(
     gradient: NDArray[np.float64],
     step: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Go along ``step`` as far as the function falls; None if rounding hides that it does."""
+    """Take ``step``, shortened until the function falls; None if rounding hides that it does."""
     slope = np.minimum(problem.dot(gradient, step), 0.0)
     length = np.full_like(slope, LONGEST / max(float(np.abs(step).max()), LONGEST))
     for _ in range(MAX_SHORTER):
         new = theta + length * step
-        new_gradient = problem.gradient(new)
+        _, new_gradient = problem.evaluate(new)
         new_slope = np.asarray(problem.dot(new_gradient, step))
         too_far = new_slope > TURNED * -slope
         if not too_far.any():

@@ -1,6 +1,6 @@
-r"""Pseudo-likelihood from rows that come in a stream.
+r"""Pseudo-likelihood from a stream of rows.
 
-Each batch gives a gradient g of the penalised pseudo-likelihood, and the parameters take a step
+Each batch has a gradient g of the penalised pseudo-likelihood, and the parameters take a step
 
 .. math:: \theta \leftarrow \theta - \gamma_t \, \mathcal H^{-1} g, \qquad
           \gamma_t = \frac{B a_t}{1 + B a_t}, \qquad
@@ -8,18 +8,18 @@ Each batch gives a gradient g of the penalised pseudo-likelihood, and the parame
 
 for B rows after t rows of n columns, where :math:`\mathcal H` is the Sylvester operator of
 `herder.learn.pseudo`, with the covariance of the rows so far and the mean variances of the
-sites. One row bends the function along n directions at most, hence 2n; the power of t lets
-averages of the parameters settle [polyak1992]_. What is given is an average that forgets the first
-rows: row s counts like s, which costs a third of the variance once there are many rows, and is
-rid of the beginning sooner.
+sites. One row has curvature along n directions at most, hence 2n; the power of t lets averages of
+the parameters converge [polyak1992]_. The result is a weighted average of the parameters: row s
+counts like s, which costs a third of the variance once there are many rows, and forgets the start
+sooner.
 
-Rows must come in random order. Where they come by kind, the average follows the kinds that came
-last. Rows are cut into batches at each call, so that the same rows cut otherwise give other
-parameters, unless every call but the last has a multiple of the rows of a batch.
+Rows must come in random order. Where they are sorted by kind, the average follows the kinds that
+came last. Rows are cut into batches at each call, so that the same rows cut otherwise lead to
+other parameters, unless every call but the last has a multiple of the rows of a batch.
 
-Each batch is scored before it is learnt: its log pseudo-likelihood by the average there is. The
-running mean forgets as the parameters do. Rows in random order are foreseen better than by
-independent columns with the shares of all rows; rows that come by kind are not.
+Each batch is scored before it is learnt: its log pseudo-likelihood by the current average. The
+running mean is weighted as the parameters are. Rows in random order are predicted better than by
+independent columns with the shares of all rows; rows sorted by kind are not.
 """
 
 from collections.abc import Sequence
@@ -33,15 +33,15 @@ from scipy.special import expit
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
 from herder.learn.fit import Fit, FitReport
-from herder.learn.pseudo import log_pseudo_likelihood
+from herder.learn.pseudo import log_pseudo_likelihood, solve_sylvester
 from herder.learn.rows import find_duplicate_columns
 
 __all__ = ["OnlineFit"]
 
-#: The average forgets: row s counts like s to this power.
+#: Weights of the average: row s counts like s to this power.
 RECENCY = 1.0
 
-#: Eigenvectors are computed anew when there are this many times as many rows.
+#: Eigenvectors are recomputed when there are this many times as many rows.
 GROWTH = 1.2
 
 #: A column is constant if its rarer state has no more than this share of the weight: sums of
@@ -80,10 +80,8 @@ class Operator:
 
     def divide(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve for the couplings whose image is ``slope``."""
-        scale = np.outer(self.scale, self.scale)
-        inner = self.vectors.T @ (slope * scale) @ self.vectors
-        inner /= self.values[:, None] + self.values
-        return self.vectors @ inner @ self.vectors.T * scale
+        sums = self.values[:, None] + self.values
+        return solve_sylvester(self.scale, sums, self.vectors, slope)
 
 
 @dataclass(eq=False)
@@ -97,7 +95,7 @@ class OnlineFit:
     couplings, biases : ndarray of shape (n, n) and (n,)
         The average to use.
     latest_couplings, latest_biases : ndarray of shape (n, n) and (n,)
-        Where the steps are.
+        The parameters of the latest step.
     n_seen : float
         Rows so far, or the sum of their weights.
     n_steps : int
@@ -107,13 +105,13 @@ class OnlineFit:
     pairs : ndarray of shape (n, n)
         How often two were on together.
     variances : ndarray of shape (n,)
-        Sums of p (1 - p) as the sites were met.
+        Sums of p (1 - p) over the rows so far, each at the parameters of its time.
     n_scored : float
         Rows that were scored before they were learnt: all but the first batch.
     score : float
         Running log pseudo-likelihood of such a row.
     operator : Operator or None
-        What steps are divided by; None before the first.
+        Preconditioner of the steps; None before the first.
     """
 
     alpha: float
@@ -132,20 +130,9 @@ class OnlineFit:
 
     @classmethod
     def begin(cls, n: int) -> "OnlineFit":
-        """Begin without rows."""
-        square, line = (n, n), n
-        return cls(
-            alpha=0.0,
-            couplings=np.zeros(square),
-            biases=np.zeros(line),
-            latest_couplings=np.zeros(square),
-            latest_biases=np.zeros(line),
-            n_seen=0.0,
-            n_steps=0,
-            ones=np.zeros(line),
-            pairs=np.zeros(square),
-            variances=np.zeros(line),
-        )
+        """Return a stream without rows."""
+        square, line = np.zeros((n, n)), np.zeros(n)
+        return cls.after(square, line, 0.0, line, square)
 
     @classmethod
     def after(
@@ -156,7 +143,7 @@ class OnlineFit:
         means: NDArray[np.float64],
         pairs: NDArray[np.float64],
     ) -> "OnlineFit":
-        """Go on from a fit to ``total`` rows with these means and shares of pairs."""
+        """Return a stream that continues a fit to ``total`` rows with these means and pairs."""
         return cls(
             alpha=0.0,
             couplings=couplings.copy(),
@@ -183,7 +170,7 @@ class OnlineFit:
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a stream of what `to_state` gave."""
+        """Return the stream that `to_state` described."""
         n = len(read_array(arrays, "biases", (None,)))
         own = (field for field in fields(cls) if field.name != "operator")
         stream = cls(**{field.name: _read(field, arrays, header, n) for field in own})
@@ -197,13 +184,12 @@ class OnlineFit:
         return stream
 
     def fit(self) -> Fit:
-        """Return the average parameters; there is no gradient to judge them by."""
-        nothing = float("nan")
+        """Return the average parameters, without a gradient or an objective."""
         couplings, biases = self.couplings.copy(), self.biases.copy()
-        return Fit(couplings, biases, self.n_steps, True, nothing, nothing)
+        return Fit(couplings, biases, self.n_steps, True, np.nan, np.nan)
 
     def report(self, alpha: float, names: Sequence[str]) -> FitReport:
-        """Sum up what was learnt; ``alpha`` is the weight in the rows' own states."""
+        """Return a report on the fit; ``alpha`` is the weight in the rows' own states."""
         least = np.minimum(self.ones, self.n_seen - self.ones)
         constant = least <= ROUNDING * self.n_seen
         n = int((~constant).sum())
@@ -251,35 +237,28 @@ class OnlineFit:
         slope = slope + slope.T + 4 * self.alpha * self.latest_couplings
         np.fill_diagonal(slope, 0.0)
         rate = total / (2 * n + np.cbrt(n * self.n_seen**2))
-        self._step(slope, residuals.sum(axis=0), means, rate / (1 + rate))
+        rate /= 1 + rate
+        if self.operator is None or self.n_seen >= GROWTH * self.operator.n_seen:
+            self.operator = self._make_operator(means)
+        change = -rate * self.operator.divide(slope)
+        np.fill_diagonal(change, 0.0)
+        self.latest_couplings += change
+        field_change = -rate * residuals.sum(axis=0) / self.operator.curvature
+        self.latest_biases += field_change - change @ means
         self.n_steps += 1
         share = _share(total, self.n_seen)
         self.couplings += share * (self.latest_couplings - self.couplings)
         self.biases += share * (self.latest_biases - self.biases)
 
     def _score(self, codes: NDArray[np.uint8], counts: NDArray[np.float64], total: float) -> None:
-        """Score a batch by what was learnt before it."""
+        """Score a batch by the parameters before it."""
         weights = counts / total
         score = float(weights @ log_pseudo_likelihood(self.couplings, self.biases, codes))
         self.n_scored += total
         self.score += _share(total, self.n_scored) * (score - self.score)
 
-    def _step(
-        self,
-        slope: NDArray[np.float64],
-        field_slope: NDArray[np.float64],
-        means: NDArray[np.float64],
-        rate: float,
-    ) -> None:
-        if self.operator is None or self.n_seen >= GROWTH * self.operator.n_seen:
-            self.operator = self._look(means)
-        change = -rate * self.operator.divide(slope)
-        np.fill_diagonal(change, 0.0)
-        self.latest_couplings += change
-        self.latest_biases += -rate * field_slope / self.operator.curvature - change @ means
-
-    def _look(self, means: NDArray[np.float64]) -> Operator:
-        """Compute the eigenvectors of the operator for the rows so far."""
+    def _make_operator(self, means: NDArray[np.float64]) -> Operator:
+        """Return the operator of the rows so far."""
         # one row of a fair coin, so that a column that has not varied yet can be divided by
         prior = 0.25 / (self.n_seen + 1)
         curvature = self.variances / self.n_seen + prior
@@ -292,7 +271,7 @@ class OnlineFit:
 
 
 def _share(total: float, n_rows: float) -> float:
-    """Share of the latest ``total`` of ``n_rows`` rows in an average that forgets."""
+    """Return the share of the latest ``total`` of ``n_rows`` rows in the weighted average."""
     return min(1.0, (RECENCY + 1) * total / (n_rows + RECENCY * total))
 
 

@@ -1,8 +1,8 @@
-"""Choose the weight of the penalty by rows held out.
+"""Choose the weight of the penalty by held-out rows.
 
 For each fold the machine is fitted without it, from the strongest penalty to the weakest, each
 fit starting from the one before; the score is the log pseudo-likelihood of the fold, a row on
-average. The best mean over all rows held out wins, so that folds count by their weight; in a tie
+average. The best mean over all held-out rows wins, so that folds count by their weight; in a tie
 it is the stronger penalty.
 """
 
@@ -21,12 +21,12 @@ from herder.learn.rows import DistinctRows, constant_bias, merge_rows
 
 __all__ = ["PenaltyChoice", "choose_alpha", "default_alphas"]
 
-#: Fits of folds stop early: scores move by less than a thousandth part of themselves, far less
-#: than from one fold to another.
+#: Fits of folds stop early: scores change by less than a thousandth of themselves, far less than
+#: from one fold to another.
 FOLD_TOL = 1e-4
 
-#: Squares of 0/1 couplings: two to each power of ten. The first all but removes them, as rows
-#: without any order want it.
+#: Squares of 0/1 couplings: two to each power of ten. The first all but removes them, as is best
+#: for independent columns.
 SQUARES = (1.0, 3e-1, 1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 
 #: Absolute values: shares of the least weight at which all couplings are zero.
@@ -46,7 +46,7 @@ class PenaltyChoice:
     independent : ndarray of shape (n_folds,)
         The same for independent columns.
     weights : ndarray of shape (n_folds,)
-        Rows held out, or the sum of their weights.
+        Held-out rows, or the sum of their weights.
     """
 
     alphas: NDArray[np.float64]
@@ -56,7 +56,7 @@ class PenaltyChoice:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """Score of each weight, a row held out on average."""
+        """Score of each weight, a held-out row on average."""
         return self.scores @ self.weights / self.weights.sum()
 
     @property
@@ -102,7 +102,7 @@ def choose_alpha(
     cv: Any = 5,
     random_state: int | np.random.Generator | None = 0,
 ) -> PenaltyChoice:
-    """Score weights of the penalty on rows held out.
+    """Score weights of the penalty on held-out rows.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def choose_alpha(
         The weights to try.
     cv : int, splitter or sequence of (train, test)
         Number of folds, of rows in random order; an object of scikit-learn with ``split``, as
-        for rows that follow each other in time; or the numbers of the rows to fit and of those
-        held out, one pair a fold.
+        for rows that follow each other in time; or the numbers of the rows to fit and of the
+        held-out ones, one pair a fold.
     random_state : int, Generator or None
         Draws the folds.
     """
@@ -126,9 +126,7 @@ def choose_alpha(
     scores, independent, weights = [], [], []
     for train, test in _folds(codes, cv, random_state):
         if not counts[train].any() or not counts[test].any():
-            raise ParameterError(
-                "cv", "leave rows of some weight on both sides", got="a fold without"
-            )
+            raise ParameterError("cv", "leave rows of some weight on both sides")
         sample = merge_rows(codes[train], counts[train])
         held = merge_rows(codes[test], counts[test])
         varying = sample.varying()
@@ -153,11 +151,11 @@ def choose_alpha(
 def _folds(
     codes: NDArray[np.uint8], cv: Any, random_state: int | np.random.Generator | None
 ) -> Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    if _is_splitter(cv):
+    n_rows, is_text = len(codes), isinstance(cv, str)  # which has a method of that name, too
+    if hasattr(cv, "split") and not is_text:
         return cv.split(codes)
-    n_rows = len(codes)
     if isinstance(cv, list | tuple):
-        return _pairs(cv, n_rows)
+        return _listed_folds(cv, n_rows)
     n_folds = positive_int(cv, "cv")
     if not 2 <= n_folds <= n_rows:
         raise ParameterError("cv", f"be from 2 to the number of rows, {n_rows}", cv)
@@ -165,48 +163,32 @@ def _folds(
     return [(np.setdiff1d(np.arange(n_rows), part), np.sort(part)) for part in parts]
 
 
-def _pairs(cv: Sequence[Any], n_rows: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return folds that are listed, after a look at them."""
+def _listed_folds(
+    cv: Sequence[Any], n_rows: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return folds that are given as pairs of row numbers, checked."""
+    rule = "be pairs (train, test) of row numbers"
     if not cv:
-        raise ParameterError(
-            "cv", "be at least one pair of rows to fit and rows held out", got="none"
-        )
+        raise ParameterError("cv", rule, got="none")
     found = []
     for k, fold in enumerate(cv):
         if not isinstance(fold, list | tuple) or len(fold) != 2:
-            kind = type(fold).__name__
-            raise ParameterTypeError(
-                "cv", "be pairs (train, test) of row numbers", got=f"{kind} as fold {k}"
-            )
-        found.append((_places(fold[0], n_rows, k), _places(fold[1], n_rows, k)))
+            raise ParameterTypeError("cv", rule, got=f"{type(fold).__name__} as fold {k}")
+        train, test = (np.asarray(rows) for rows in fold)
+        for rows in (train, test):
+            if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+                got = f"{rows.ndim} axes of {rows.dtype} in fold {k}"
+                raise ParameterTypeError("cv", rule, got=got)
+            if rows.size and not 0 <= rows.min() <= rows.max() < n_rows:
+                got = f"{rows.min()} to {rows.max()} in fold {k}"
+                raise ParameterError("cv", f"name rows from 0 to {n_rows - 1}", got=got)
+        found.append((train.astype(np.intp), test.astype(np.intp)))
     return found
-
-
-def _places(rows: Any, n_rows: int, fold: int) -> NDArray[np.intp]:
-    """Return numbers of rows."""
-    places = np.asarray(rows)
-    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
-        raise ParameterTypeError(
-            "cv",
-            "be pairs (train, test) of row numbers",
-            got=f"{places.ndim} axes of {places.dtype} in fold {fold}",
-        )
-    if places.size and not 0 <= places.min() <= places.max() < n_rows:
-        raise ParameterError(
-            "cv",
-            f"name rows from 0 to {n_rows - 1}",
-            got=f"{places.min()} to {places.max()} in fold {fold}",
-        )
-    return places.astype(np.intp)
-
-
-def _is_splitter(cv: Any) -> bool:
-    return hasattr(cv, "split") and not isinstance(cv, str)
 
 
 def _independent_score(
     sample: DistinctRows, held: DistinctRows, chosen: NDArray[np.bool_]
 ) -> float:
-    """Score columns as independent, with the shares of ``sample``, on the rows held out."""
+    """Score columns as independent, with the shares of ``sample``, on the held-out rows."""
     odds, means = constant_bias(sample)[chosen], held.means[chosen]
     return float(np.sum(means * odds - np.logaddexp(0.0, odds)))

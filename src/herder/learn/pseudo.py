@@ -7,8 +7,8 @@ The pseudo-likelihood of a fully visible Boltzmann machine is that of each site 
           \qquad p(x_i = 1 \mid x_{-i}) = \sigma\Big(b_i + \sum_j W_{ij} x_j\Big),
 
 where :math:`v_n` are the shares of the rows. This is convex, and consistent: at infinitely many
-rows of a Boltzmann machine its minimum is that machine. `fit_pl` does this; `fit_nodes` gives each
-site a logistic regression of its own, and `symmetrise` averages W with its transpose.
+rows of a Boltzmann machine its minimum is that machine. Node by node, each site has a logistic
+regression of its own instead, and `symmetrise` averages W with its transpose.
 
 Inside, columns are flipped so that at most half of a column is on, and centred: with
 :math:`z = x - \bar x` and :math:`c = b + W \bar x` the fields are :math:`c + W z`. At W = 0 the
@@ -16,7 +16,7 @@ Hessian acts on symmetric V as :math:`D V C + C V D + 4 \alpha V`, where C is th
 the diagonal of the variances p (1 - p). With :math:`\delta^2 = 2 \alpha`, and D + δ and C + δ in
 place of D and C, this is a Sylvester operator, which the eigenvectors of
 :math:`(D + \delta)^{-1/2} (C + \delta) (D + \delta)^{-1/2}` invert. It is the
-preconditioner of Newton steps, with D taken anew at each step. For `fit_nodes` it is
+preconditioner of Newton steps, with D updated at each step. For node-wise regressions it is
 :math:`d_i C + 2 \alpha` without row and column i, which the eigenvectors of C invert.
 """
 
@@ -26,7 +26,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.core.blas import one_blas_thread
 from herder.data.states import blocks
 from herder.learn.design import Design
 from herder.learn.fit import Fit
@@ -38,56 +37,66 @@ __all__ = [
     "Nodewise",
     "Start",
     "Symmetric",
-    "fit_nodes",
     "fit_pl",
     "log_pseudo_likelihood",
+    "solve_sylvester",
     "symmetrise",
 ]
 
 #: Couplings and biases to start from.
 Start: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-#: Eigenvalues below this share of the largest are as good as zero, as for equal columns.
+#: Least eigenvalue, relative to the largest: those of equal columns are zero up to rounding.
 LEAST_EIGENVALUE = 1e-9
 
 
-class Symmetric:
-    """The pseudo-likelihood of symmetric couplings."""
+class _PseudoLikelihood:
+    """What the objectives of both kinds of couplings share.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    alpha : float
+        Weight of the squared couplings.
+    """
+
+    #: Regressions that a coupling is part of.
+    sharing: int
 
     def __init__(self, design: Design, alpha: float) -> None:
-        self.design = design
-        self.alpha = alpha
-        self.sharing = 2
-        # at independent sites the gradient is twice the covariance, each pair counted once
-        self.scale = float(np.sqrt(2) * np.linalg.norm(_off_diagonal(design.covariance)))
-
-    @property
-    def free(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Places of the couplings: all above the diagonal."""
-        return np.triu_indices(len(self.design.means), 1)
-
-    def fill(
-        self, couplings: NDArray[np.float64], fields: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Make parameters of the free couplings and the fields."""
-        theta = np.zeros((len(fields) + 1, len(fields)))
-        theta[self.free] = couplings
-        theta[:-1] += theta[:-1].T.copy()
-        theta[-1] = fields
-        return theta
+        self.design, self.alpha = design, alpha
+        # at independent sites the gradient is the covariance, for each regression
+        coupled = design.covariance - np.diag(np.diag(design.covariance))
+        self.scale = float(np.sqrt(self.sharing) * np.linalg.norm(coupled))
 
     def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the loss, without a penalty, and the gradient."""
         losses, sums = self.design.losses(theta)
-        return float(losses.sum()), self._fold(sums, theta)
-
-    def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gradient in the couplings above the diagonal, mirrored, and in c."""
-        return self.evaluate(theta)[1]
+        return float(losses.sum()), self._add_penalty(sums, theta)
 
     def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply the Hessian by a direction."""
-        return self._fold(self.design.bend(direction), direction)
+        return self._add_penalty(self.design.bend(direction), direction)
+
+    def _add_penalty(
+        self, sums: NDArray[np.float64], theta: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        inner = sums[:-1]
+        if self.sharing == 2:
+            inner += inner.T.copy()
+        inner += 2 * self.sharing * self.alpha * theta[:-1]
+        np.fill_diagonal(inner, 0.0)
+        return sums
+
+
+class Symmetric(_PseudoLikelihood):
+    """The pseudo-likelihood of symmetric couplings.
+
+    Gradients are in the couplings above the diagonal, mirrored, and in c.
+    """
+
+    sharing = 2
 
     def prepare(self) -> None:
         """Find the eigenvectors of the Sylvester operator."""
@@ -97,17 +106,13 @@ class Symmetric:
         inner = self.design.covariance + ridge * np.eye(len(self._scale))
         values, self._vectors = np.linalg.eigh(inner * np.outer(self._scale, self._scale))
         values = np.maximum(values, LEAST_EIGENVALUE * values[-1])
-        self._values = values[:, None] + values
+        self._sums = values[:, None] + values
 
     def precondition(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
         """Invert the Sylvester operator."""
-        vectors, scale = self._vectors, np.outer(self._scale, self._scale)
-        out = np.empty_like(gradient)
-        inner = vectors.T @ (gradient[:-1] * scale) @ vectors / self._values
-        out[:-1] = vectors @ inner @ vectors.T * scale
-        out[-1] = gradient[-1] / self._variances
-        np.fill_diagonal(out[:-1], 0.0)
-        return out
+        inner = solve_sylvester(self._scale, self._sums, self._vectors, gradient[:-1])
+        np.fill_diagonal(inner, 0.0)
+        return np.vstack([inner, gradient[-1] / self._variances])
 
     def dot(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
         """Count each coupling once."""
@@ -122,52 +127,16 @@ class Symmetric:
         np.fill_diagonal(raw[:-1], 0.0)
         return self.dot(raw, raw)
 
-    def _fold(self, sums: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        inner = sums[:-1]
-        inner += inner.T.copy()
-        inner += 4 * self.alpha * theta[:-1]
-        np.fill_diagonal(inner, 0.0)
-        return sums
 
-
-class Nodewise:
+class Nodewise(_PseudoLikelihood):
     """One logistic regression a site; column i of the parameters is that of site i."""
 
+    sharing = 1
+
     def __init__(self, design: Design, alpha: float) -> None:
-        self.design = design
-        self.alpha = alpha
+        super().__init__(design, alpha)
         values, self._vectors = np.linalg.eigh(design.covariance)
         self._spectrum = np.maximum(values, LEAST_EIGENVALUE * values[-1])
-        self.sharing = 1
-        self.scale = float(np.linalg.norm(_off_diagonal(design.covariance)))
-
-    @property
-    def free(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Places of the couplings: all off the diagonal."""
-        lines, columns = np.nonzero(~np.eye(len(self.design.means), dtype=bool))
-        return lines, columns
-
-    def fill(
-        self, couplings: NDArray[np.float64], fields: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Make parameters of the free couplings and the fields."""
-        theta = np.zeros((len(fields) + 1, len(fields)))
-        theta[self.free] = couplings
-        theta[-1] = fields
-        return theta
-
-    def evaluate(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the sum of the losses, without a penalty, and the gradients."""
-        losses, sums = self.design.losses(theta)
-        return float(losses.sum()), self._add(sums, theta)
-
-    def gradient(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gradients of all regressions."""
-        return self.evaluate(theta)[1]
-
-    def bend(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply each Hessian by its direction."""
-        return self._add(self.design.bend(direction), direction)
 
     def prepare(self) -> None:
         """Scale the spectrum of the covariance by the variances of the sites."""
@@ -193,28 +162,26 @@ class Nodewise:
         np.fill_diagonal(raw[:-1], 0.0)
         return self.dot(raw, raw)
 
-    def _add(self, sums: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        inner = sums[:-1]
-        inner += 2 * self.alpha * theta[:-1]
-        np.fill_diagonal(inner, 0.0)
-        return sums
-
 
 def fit_pl(
     sample: DistinctRows,
     *,
+    nodewise: bool = False,
     alpha: float = 1e-3,
     penalty: str = "l2",
     start: Start | None = None,
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> Fit:
-    """Minimise the penalised pseudo-likelihood over symmetric couplings.
+    """Minimise the penalised pseudo-likelihood.
 
     Parameters
     ----------
     sample : DistinctRows
         Rows without constant columns.
+    nodewise : bool
+        Whether to fit one logistic regression a site, instead of symmetric couplings: line i of
+        the couplings is then the regression of site i on the others.
     alpha : float
         Weight of the sum over i != j of the penalty; 0 for none.
     penalty : {"l2", "l1"}
@@ -227,30 +194,30 @@ def fit_pl(
         Norm of the gradient, relative to that of independent sites, at which to stop.
     """
     design = Design.of(sample)
-    problem = Symmetric(design, alpha if penalty == "l2" else 0.0)
-    return _fit(problem, alpha, penalty, start, max_iter, tol)
-
-
-def fit_nodes(
-    sample: DistinctRows,
-    *,
-    alpha: float = 1e-3,
-    penalty: str = "l2",
-    start: Start | None = None,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-) -> Fit:
-    """Fit one logistic regression a site; the parameters are those of `fit_pl`.
-
-    Line i of the couplings is the regression of site i on the others: they are not symmetric yet.
-    """
-    design = Design.of(sample)
-    problem = Nodewise(design, alpha if penalty == "l2" else 0.0)
-    return _fit(problem, alpha, penalty, start, max_iter, tol)
+    kind = Nodewise if nodewise else Symmetric
+    problem = kind(design, alpha if penalty == "l2" else 0.0)
+    theta = design.start() if start is None else design.enter(*start)
+    if penalty == "l1" and alpha > 0:
+        weight = alpha * problem.sharing
+        found = minimise_l1(problem, theta, weight=weight, tol=tol, max_iter=max_iter)
+    else:
+        found = minimise(problem, theta, scale=problem.scale, tol=tol, max_iter=max_iter)
+    couplings, biases = design.leave(found.theta)
+    if not nodewise:  # symmetric up to rounding
+        couplings = (couplings + couplings.T) / 2
+    sizes = np.abs(couplings) if penalty == "l1" else couplings**2
+    return Fit(
+        couplings,
+        biases,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        gradient_norm=found.gradient_norm,
+        objective=float(design.losses(found.theta)[0].sum() + alpha * sizes.sum()),
+    )
 
 
 def symmetrise(fit: Fit, sample: DistinctRows) -> Fit:
-    """Average each coupling of `fit_nodes` with its mirror image.
+    """Average each coupling of node-wise regressions with its mirror image.
 
     Biases keep the field at the mean of the rows, which is the same for 0/1 and -1/+1 states.
     """
@@ -275,36 +242,17 @@ def log_pseudo_likelihood(
     return found
 
 
-def _off_diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    return matrix - np.diag(np.diag(matrix))
+def solve_sylvester(
+    scale: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    slope: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the couplings whose image under a Sylvester operator is ``slope``.
 
-
-def _fit(
-    problem: Symmetric | Nodewise,
-    alpha: float,
-    penalty: str,
-    start: Start | None,
-    max_iter: int,
-    tol: float,
-) -> Fit:
-    design = problem.design
-    theta = design.start() if start is None else design.enter(*start)
-    # the products are small: more threads would cost more time than they save
-    with one_blas_thread():
-        if penalty == "l1" and alpha > 0:
-            weight = alpha * problem.sharing
-            found = minimise_l1(problem, theta, weight=weight, tol=tol, max_iter=max_iter)
-        else:
-            found = minimise(problem, theta, scale=problem.scale, tol=tol, max_iter=max_iter)
-    couplings, biases = design.leave(found.theta)
-    if isinstance(problem, Symmetric):  # but for rounding it is
-        couplings = (couplings + couplings.T) / 2
-    sizes = np.abs(couplings) if penalty == "l1" else couplings**2
-    return Fit(
-        couplings,
-        biases,
-        n_iter=found.n_iter,
-        converged=found.converged,
-        gradient_norm=found.gradient_norm,
-        objective=float(design.losses(found.theta)[0].sum() + alpha * sizes.sum()),
-    )
+    Multiplied by ``scale`` from both sides the operator has the eigenvectors ``vectors``; the
+    eigenvalues of its two factors add up to ``sums``.
+    """
+    both = np.outer(scale, scale)
+    inner = vectors.T @ (slope * both) @ vectors / sums
+    return vectors @ inner @ vectors.T * both

@@ -1,4 +1,4 @@
-"""Equal rows of binary states merged, and columns that say nothing or the same."""
+"""Equal rows of binary states merged, and constant or duplicate columns."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import row_weights
+from herder.core.summary import listed
 from herder.data.states import blocks
 
 __all__ = [
@@ -88,8 +89,8 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Distin
     packed = np.packbits(codes, axis=1)
     words = np.zeros((len(codes), -(-packed.shape[1] // 8)), np.uint64)
     words.view(np.uint8)[:, : packed.shape[1]] = packed
-    # Equal rows have equal keys and come to lie together. Unequal rows of one key would at worst
-    # keep some equal ones apart, which costs time and changes nothing.
+    # Equal rows have equal keys and are sorted together. Unequal rows of one key would at worst
+    # separate some equal ones, which costs time and changes nothing.
     order = np.argsort(_keys(words), kind="stable")
     words = words[order]
     is_new = np.ones(len(words), bool)
@@ -100,10 +101,10 @@ def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> Distin
 
 
 def effective_rows(counts: NDArray[np.float64]) -> float:
-    """Return the number of rows that weights stand for.
+    """Return the number of rows that weights amount to.
 
-    Whole weights are counts. Others only say how rows compare, as those that sum to 1 do; then it
-    is Kish's number, that of equal weights with the same variance of a mean.
+    Whole weights are counts. Others are relative, as those that sum to 1 are; then it is Kish's
+    effective sample size, that of equal weights with the same variance of a mean.
     """
     if (counts == np.floor(counts)).all():
         return float(counts.sum())
@@ -119,11 +120,7 @@ def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def find_duplicate_columns(
-    means: NDArray[np.float64],
-    both: NDArray[np.float64],
-    names: Sequence[str],
-    *,
-    least: float,
+    means: NDArray[np.float64], both: NDArray[np.float64], names: Sequence[str], *, least: float
 ) -> tuple[tuple[str, str, str], ...]:
     """Return pairs of columns that are equal, or opposite, in all rows.
 
@@ -161,14 +158,13 @@ def find_duplicate_columns(
 
 
 def warn_of_constants(names: Sequence[str], n_columns: int) -> None:
-    """Say which columns never vary, and what was done about them."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    """Warn which columns never vary, and what was done about them."""
     verb = "has" if len(names) == 1 else "have"
     warnings.warn(
-        f"{len(names)} of {n_columns} columns {verb} one value only "
-        f"({', '.join(names[:NAMED])}{more}). No bias is too far out for such a column, and the "
-        "penalty is on couplings alone: it gets no couplings, and a bias as if half a row more "
-        "were at each state. Leave it out if it means nothing",
+        f"{len(names)} of {n_columns} columns {verb} one value only ({listed(names, NAMED)}). No "
+        "bias is too large for such a column, and the penalty is on couplings alone: it gets no "
+        "couplings, and a bias as if half a row more were at each state. Leave it out if it has "
+        "no meaning",
         ConstantColumnWarning,
         stacklevel=3,
     )

@@ -1,19 +1,19 @@
-r"""What to make of a field beside rows: whether to trust it, why, and what to do.
+r"""The verdict on a fitted field: whether to trust it, why, and what to do.
 
 Agreement with the rows that a field was fitted to shows little when there are fewer of them than
 parameters: noise can be matched as well. So a field is trusted only if there are more rows than
-parameters, or if rows that were held out are on its side; and never by a handful of rows.
+parameters, or if held-out rows support it; and never by a handful of rows.
 
 What to do about a field that differs from the rows depends on how it differs. Couplings that are
 too strong make states that the rows do not have: whole modes of ones, or of zeros, that the
 pseudo-likelihood, which looks at one site at a time from the rows, never visits. Then means are
-far off, or chains part. Couplings that are too weak, as a penalty makes them, keep the means and
-lose covariance. We compare that of the field, C', with that of the rows, C, by the slope
+far off, or chains disagree. Couplings that are too weak, as a penalty makes them, keep the means
+and lose covariance. We compare that of the field, C', with that of the rows, C, by the slope
 
 .. math:: \frac{\sum_{i < j} C_{ij} C'_{ij}}{\sum_{i < j} C_{ij}^2}.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from herder.learn.fit import FEW_ROWS
 from herder.learn.likelihood import MAX_SITES
@@ -21,22 +21,22 @@ from herder.learn.likelihood import MAX_SITES
 if TYPE_CHECKING:
     from herder.learn.comparison import Comparison, FitCheck
 
-__all__ = ["NEGLIGIBLE", "Verdict", "judge"]
+__all__ = ["NEGLIGIBLE", "judge"]
 
 #: Differences of this size do not matter: two hundredths of a standard deviation, of a
-#: correlation, of all rows. Nor does a loss of so many nats for a row.
+#: correlation, of all rows. Nor does a loss of so many nats per row.
 NEGLIGIBLE = 0.02
 
-#: Fewer rows than this cannot tell a good field from a bad one: a share is known to 0.1 at best.
+#: Fewer rows than this are no test of a field: a share is known to 0.1 at best.
 FEWEST_ROWS = 30
 
 #: Means are far off when they differ by so many standard errors, and by this part of a standard
 #: deviation.
 FAR_ERRORS, FAR_SIZE = 20.0, 0.3
 
-#: Numbers of ones are strange when the field has them so many times as often as the rows, and
-#: matter when it spends this share of its time there.
-STRANGE_RATIO, STRANGE_SHARE = 10.0, 0.05
+#: Numbers of ones are foreign to the rows when the field has them so many times as often, and
+#: matter when they have this probability.
+FOREIGN_RATIO, FOREIGN_SHARE = 10.0, 0.05
 
 #: Below this slope of covariances couplings are too weak, above its inverse too strong.
 SHRUNK = 0.9
@@ -45,82 +45,78 @@ SHRUNK = 0.9
 LOSS_ERRORS = 3.0
 
 
-class Verdict(NamedTuple):
-    """Whether to trust a field, and why, in a few sentences."""
+def judge(check: "FitCheck") -> tuple[bool, str]:
+    """Return whether to trust a field, and why, in a few sentences."""
+    objection = _objection(check)
+    return (False, objection) if objection else (True, _approval(check))
 
-    trust: bool
-    text: str
 
-
-def judge(check: "FitCheck") -> Verdict:
-    """Judge a field by its comparison with rows."""
+def _objection(check: "FitCheck") -> str:
+    """Return why not to trust a field, empty if nothing is wrong."""
     few = _too_few_learnt(check)
     if few:
-        return Verdict(False, few)
+        return few
     if not check.mixed:
-        return Verdict(False, _unmixed(check))
+        return (
+            f"Do not trust the samples: chains disagree (R-hat {check.r_hat:.2f}), so this "
+            "comparison shows little. The field seems to have modes that chains hardly cross. If "
+            f"the rows do not come in such groups, {_weaken(check)}; if they do, sample it with "
+            "tempering."
+        )
     if check.gain < min(-NEGLIGIBLE, -LOSS_ERRORS * check.gain_error):
-        return Verdict(False, _no_gain(check))
+        return (
+            f"Do not trust it: held-out rows lose {-check.gain:.3g} nats each against independent "
+            "columns, so that its couplings do harm. Take more rows, or "
+            f"{_weaken(check, methods=False)}."
+        )
     parts = [check.means, check.pairs]
     if not SHRUNK <= _slope(check) <= 1 / SHRUNK:
         parts.append(check.counts)  # which many small differences of pairs add up in
     for part in parts:
         if not part.good_enough:
-            return Verdict(False, _off(check, part))
+            return _off(check, part)
     if check.n_rows < FEWEST_ROWS:
-        return Verdict(
-            False,
-            f"No verdict: {check.n_rows:.6g} row{'s are' if check.n_rows != 1 else ' is'} too few "
-            f"to tell. Give check at least {FEWEST_ROWS}.",
-        )
+        rows = f"{check.n_rows:.6g} row{'s are' if check.n_rows != 1 else ' is'}"
+        return f"No verdict: {rows} too few to tell. Give check at least {FEWEST_ROWS}."
     if not check.counts.good_enough:
-        return Verdict(
-            False,
+        return (
             "Trust means and pairs, but not how many ones come together: off by up to "
             f"{check.counts.largest:.1f} standard errors ({check.show(check.counts)}). The rows "
-            "depend on each other in more than pairs, which no field of pairs can show.",
+            "depend on each other in more than pairs, which no field of pairs can show."
         )
-    return Verdict(True, _praise(check))
+    return ""
 
 
 def _too_few_learnt(check: "FitCheck") -> str:
-    """Say that agreement with so few rows shows nothing, unless held-out rows speak for it."""
+    """Return why agreement with few rows shows nothing, unless held-out rows support it."""
     report = check.report
-    foreseen = report is not None and report.foresees is True
-    if check.n_learnt >= check.n_parameters or check.held_out or foreseen:
+    foresees = None if report is None else report.foresees
+    if check.n_learnt >= check.n_parameters or check.held_out or foresees:
         return ""
     reason = (
         f"Do not trust it: it has {check.n_parameters} parameters from {check.n_learnt:.6g} rows, "
         "which noise would match as well"
     )
     ways = ["take more rows or fewer columns"]
-    if report is not None and report.foresees is False:
+    if foresees is False:
         reason += ", and held-out rows are no likelier than with independent columns"
     else:
         by_rows = report is None or report.method in ("pl", "pl-node")
         ways.append("choose alpha by held-out rows (alpha='cv')" if by_rows else "raise alpha")
-    ways.append("hold out rows and give them to check with held_out=True")
+    ways.append("hold out rows and pass them to check with held_out=True")
     return f"{reason}. {_join(ways)}."
 
 
-def _unmixed(check: "FitCheck") -> str:
-    return (
-        f"Do not trust the samples: chains disagree (R-hat {check.r_hat:.2f}), so this comparison "
-        "shows little. The field seems to have modes that chains hardly cross. If the rows do "
-        f"not come in such groups, {_weaken(check)}; if they do, sample it with tempering."
-    )
-
-
 def _off(check: "FitCheck", part: "Comparison") -> str:
-    """Say that a part differs, and what may help in a case like this."""
+    """Return how a comparison differs, and what may help in such a case."""
     found = (
         f"Do not trust it: {part.what} are off by up to {part.largest:.1f} standard errors "
         f"({check.show(part)})"
     )
-    report, slope, strange = check.report, _slope(check), _strange(check)
+    report, slope, foreign = check.report, _slope(check), _foreign(check)
     is_far = check.means.largest > FAR_ERRORS and check.means.size > FAR_SIZE
-    if strange > STRANGE_SHARE and (is_far or slope >= SHRUNK):
-        where = f"spends {strange:.0%} of its time at numbers of ones that the rows seldom have"
+    if foreign > FOREIGN_SHARE and (is_far or slope >= SHRUNK):
+        where = f"spends {foreign:.0%} of its time at numbers of ones that the rows seldom have"
         return f"{found}. The field {where}: {_weaken(check)}."
     if is_far:
         ways = [*_other_methods(check), _weaken(check, methods=False)]
@@ -130,8 +126,7 @@ def _off(check: "FitCheck", part: "Comparison") -> str:
         ways.append("raise max_iter until the fit converges")
     if report is not None and report.method in ("cd", "pcd"):
         ways.append("raise n_epochs")
-    is_free = report is not None and report.penalty == "none"
-    if is_free:
+    if report is not None and report.penalty == "none":
         ways.append("give a penalty")
     elif slope < SHRUNK:
         found += ". Its covariances are too small"
@@ -142,16 +137,8 @@ def _off(check: "FitCheck", part: "Comparison") -> str:
     return f"{found}. {_join(ways + _other_methods(check))}."
 
 
-def _no_gain(check: "FitCheck") -> str:
-    return (
-        f"Do not trust it: held-out rows lose {-check.gain:.3g} nats each against independent "
-        "columns, so that its couplings do harm. Take more rows, or "
-        f"{_weaken(check, methods=False)}."
-    )
-
-
-def _praise(check: "FitCheck") -> str:
-    """Say what may be trusted."""
+def _approval(check: "FitCheck") -> str:
+    """Return what may be trusted."""
     share = check.n_learnt / max(check.n_parameters, 1)
     is_thin = share < FEW_ROWS
     opening = "Trust it for averages" if is_thin else "Trust it"
@@ -168,14 +155,14 @@ def _praise(check: "FitCheck") -> str:
 
 
 def _other_methods(check: "FitCheck") -> list[str]:
-    """Say which methods look at the states of the field, if it was fitted by another."""
+    """Return which methods use samples of the field, if it was fitted by another."""
     methods = ["ml", "pcd"] if len(check.names) <= MAX_SITES else ["pcd"]
     others = [repr(m) for m in methods if check.report is None or m != check.report.method]
     return [f"try method={' or '.join(others)}"] if others else []
 
 
 def _weaken(check: "FitCheck", *, methods: bool = True) -> str:
-    """Say how to get weaker couplings."""
+    """Return how to get weaker couplings."""
     report = check.report
     if report is None:
         way = "raise alpha tenfold"
@@ -187,7 +174,7 @@ def _weaken(check: "FitCheck", *, methods: bool = True) -> str:
 
 
 def _slope(check: "FitCheck") -> float:
-    """Covariances of the field relative to those of the rows; 1 if these are mere noise."""
+    """Return covariances of the field relative to those of the rows; 1 if these are noise."""
     pairs, means = check.pairs, check.means
     i, j = pairs.labels.T
     rows = pairs.rows - means.rows[i] * means.rows[j]
@@ -200,13 +187,13 @@ def _slope(check: "FitCheck") -> float:
     return float(rows @ field) / size if size > noise else 1.0
 
 
-def _strange(check: "FitCheck") -> float:
-    """Share of the field's time at numbers of ones that the rows seldom have, if any."""
+def _foreign(check: "FitCheck") -> float:
+    """Return the probability in the field of numbers of ones that the rows seldom have."""
     rows, field = check.counts.rows, check.counts.model
-    return float(field[field > STRANGE_RATIO * rows].sum())
+    return float(field[field > FOREIGN_RATIO * rows].sum())
 
 
 def _join(ways: list[str]) -> str:
-    """Make a sentence of things to try."""
+    """Return a sentence of things to try."""
     text = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])}, or {ways[-1]}"
     return text[0].upper() + text[1:]

@@ -40,9 +40,9 @@ def anneal(
     uniforms: NDArray[np.float64],  # (n_steps, n), in [0, 1)
     state: NDArray[np.uint8],  # (n,), updated in place
 ) -> float:
-    """Sweep once at each share of the couplings, and give what the log weight gains."""
+    """Sweep once at each share of the couplings; return the gain of the log weight."""
     n, n_states = fields.shape
-    pull = np.zeros((n, n_states))  # what the neighbours of a site give to each of its states
+    pull = np.zeros((n, n_states))  # what the neighbours of a site add to each of its states
     score = 0.0  # what all edges gain in the state
     for i in range(n):
         for e in range(indptr[i], indptr[i + 1]):

@@ -24,7 +24,7 @@ def _freeze(
     x: NDArray[np.uint8],
     frozen: NDArray[np.int32],  # (n_edges + 1, 2), the first rows filled in place
 ) -> int:
-    """List the frozen edges, without a branch to be foretold wrongly; give their number."""
+    """List the frozen edges, without a branch to be mispredicted; return their number."""
     one, other, chances, equal = bonds
     n_frozen = 0
     for e in range(one.shape[0]):
@@ -44,7 +44,7 @@ def _join(
     parent: NDArray[np.int32],  # (n_sites,), filled in place with the first site of each cluster
     frozen: NDArray[np.int32],  # (n_edges + 1, 2), scratch
 ) -> int:
-    """Join the ends of frozen edges, each way shortened as it is walked; give the clusters."""
+    """Join the ends of frozen edges, with path compression; return the number of clusters."""
     n_clusters = x.shape[0]
     for i in range(x.shape[0]):
         parent[i] = i
@@ -79,7 +79,7 @@ def sweep_free(
     x: NDArray[np.uint8],  # (n_sites,), updated in place
     out: NDArray[np.uint8],  # (n_sweeps, n_sites), filled in place
 ) -> int:
-    """Turn clusters over by coins, for binary sites without a field; give the clusters in all."""
+    """Flip clusters by coins, for binary sites without a field; return the clusters in all."""
     n_sites = x.shape[0]
     parent = np.empty(n_sites, dtype=np.int32)
     frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
@@ -103,7 +103,7 @@ def sweep_ising(
     x: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> int:
-    """Turn clusters over with regard to the field; give the clusters in all."""
+    """Flip clusters with regard to the field; return the clusters in all."""
     n_sites = x.shape[0]
     parent = np.empty(n_sites, dtype=np.int32)
     frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
@@ -130,7 +130,7 @@ def sweep_potts(
     x: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> int:
-    """Draw new states for clusters as wholes; give the clusters in all."""
+    """Draw new states for whole clusters; return the clusters in all."""
     n_sites, n_states = fields.shape
     parent = np.empty(n_sites, dtype=np.int32)
     frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)

@@ -49,7 +49,7 @@ def sweep_table(
 
 @jit
 def add_binary(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
-    """Add what the neighbours give to the log odds of all sites; always in the same order."""
+    """Add the terms of the neighbours to the log odds of all sites; always in the same order."""
     indptr, indices, weights = near
     for i in range(f.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
@@ -59,7 +59,7 @@ def add_binary(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -
 
 @jit
 def add_potts(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
-    """Add what the neighbours give to the gains of all states of all sites."""
+    """Add the terms of the neighbours to the gains of all states of all sites."""
     indptr, indices, weights = near
     for i in range(f.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):

@@ -22,7 +22,7 @@ class Contexts(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """What a site needs to know of its neighbours."""
+    """Neighbours of the sites, fields, and the words that keys are made of."""
 
     indptr: NDArray[np.intp]
     indices: NDArray[np.intp]
@@ -160,7 +160,7 @@ def sweep_contexts(
     x: NDArray[np.uint8],  # (n_sites,), updated in place
     out: NDArray[np.uint8],  # (n_sweeps, n_sites), filled in place
 ) -> int:
-    """Sweep until done or the table is two thirds full; give the sweeps done."""
+    """Sweep until done or the table is two thirds full; return the sweeps done."""
     n_states = graph.fields.shape[1]
     gains = np.empty(n_states)
     room = contexts.first.shape[0] * 2 // 3

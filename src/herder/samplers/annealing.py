@@ -1,11 +1,11 @@
 r"""The partition function, exactly where possible and else by annealed importance sampling.
 
-Let the couplings grow from nothing to their own size, with the fields as they are:
+Let the couplings grow from zero to their full size, with the fields as they are:
 
 .. math:: f_k(x) = \exp\Bigl( \sum_i h_i(x_i) + \beta_k S(x) \Bigr), \qquad
           0 = \beta_0 < \beta_1 < \dots < \beta_K = 1,
 
-where S is the part of the score that the edges give. Sites are independent at first, so that
+where S is the part of the score that is due to the edges. Sites are independent at first, so that
 :math:`Z_0` is a product and an exact state is easily drawn. A chain then sweeps once at every
 :math:`\beta_k`, and carries the weight
 
@@ -15,9 +15,9 @@ where S is the part of the score that the edges give. Sites are independent at f
 however few the sweeps and however badly they mix [neal2001]_. With the mean of C independent
 weights the estimate of log Z has the standard error :math:`s_w / (\bar w \sqrt C)`, to first
 order. That holds when many chains share the weight: their effective number is
-:math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and a
-warning says so. All chains may miss a mode that is far more probable than what they saw, with
-weights that look fine; so a few chains of Gibbs sampling look for lower energies.
+:math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and there
+is a warning. All chains may miss a mode that is far more probable than the states they visited,
+with weights that look fine; so a few chains of Gibbs sampling search for lower energies.
 """
 
 import warnings
@@ -39,7 +39,7 @@ from herder.samplers.orders import Field, check_model
 
 __all__ = ["AnnealingWarning", "LogPartition", "log_partition"]
 
-#: Fewer effective chains than this, and the error is no more to be trusted than the value.
+#: With fewer effective chains than this, neither the value nor its error can be trusted.
 FEWEST_CHAINS = 10
 
 #: Share of the couplings after the first step when the shares grow geometrically.
@@ -48,17 +48,16 @@ FIRST_SHARE = 1e-3
 #: Random numbers that a chain draws at a time.
 NOISE = 2**16
 
-
 #: Chains of Gibbs sampling that look for states that annealing missed, and their sweeps.
 N_SCOUTS = 8
 SCOUT_SWEEPS = 300
 
-#: Energies this many standard deviations lower than the annealed ones are another mode.
+#: Energies this many standard deviations below the annealed ones are of another mode.
 DEEPER = 6.0
 
 
 class AnnealingWarning(UserWarning):
-    """The estimate of log Z is not to be trusted: few chains carry it, or a mode was missed."""
+    """The estimate of log Z is unreliable: few chains carry it, or a mode was missed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +94,11 @@ class LogPartition(Summarised):
 
     @property
     def reliable(self) -> bool:
-        """Whether enough chains share the weight for the error to mean something."""
+        """Whether enough chains share the weight, and no mode was missed."""
         return self.effective_chains >= FEWEST_CHAINS and not self.missed
 
     def summary(self) -> Summary:
-        """Return value, error, how they were found, and whether to trust them."""
+        """Return value, error, how they were computed, and whether they are reliable."""
         if self.method != "ais":
             return Summary(f"log Z = {self.value:.6f}, exact ({self.method})")
         title = (
@@ -133,23 +132,23 @@ def log_partition(
     method : {"auto", "exact", "ais"}
         Exact sums, annealed importance sampling, or the first where the model is small enough.
     n_chains : int, default 100
-        Independent chains, at least 2; the error falls with its root.
+        Independent chains, at least 2; the error falls as the inverse of its square root.
     n_temperatures : int, default 1000
-        Steps from no coupling to all. More steps make the weights of the chains more alike.
+        Steps from no couplings to full ones. More steps make the weights of the chains more equal.
     spacing : {"linear", "geometric"}
         Whether the share of the couplings grows by equal steps or by equal factors; the second is
-        for couplings so strong that all is decided while their share is small.
+        for couplings so strong that states freeze while their share is small.
     random_state : int, Generator or None, default 0
         Seed; every chain has its own generator made from it.
     n_jobs : int, optional
         Threads; all cores by default. It changes no result.
     progress : callable, optional
-        Called with the share done and a word on what is done.
+        Called with the fraction done and a word on what is done.
 
     Returns
     -------
     LogPartition
-        Value, error, and how far to trust them.
+        Value, error, and whether they are reliable.
 
     Examples
     --------
@@ -173,107 +172,97 @@ def log_partition(
             if method == "exact":
                 raise
         else:
-            nothing = np.empty(0)
-            return LogPartition(
-                exact.log_partition, 0.0, exact.method, 0, 0, float("inf"), nothing
-            )
+            value = exact.log_partition
+            return LogPartition(value, 0.0, exact.method, 0, 0, float("inf"), np.empty(0))
     if spacing == "linear":
         scales = np.linspace(0.0, 1.0, n_temperatures + 1)
     else:
         steps = np.geomspace(FIRST_SHARE, 1.0, n_temperatures) if n_temperatures > 1 else [1.0]
         scales = np.concatenate([[0.0], steps])
-    chains = _Chains(model, n_chains, random_state)
+    chains = _Chains(model, scales, n_chains, random_state)
     size = max(1, NOISE // model.n_sites)
     units = [(k, min(k + size, n_temperatures)) for k in range(0, n_temperatures, size)]
+    run_lanes(chains.advance, n_chains, units, n_jobs=n_jobs, progress=progress, note="annealing")
+    log_mean = float(logsumexp(chains.log_weights) - np.log(n_chains))
+    value = chains.log_start - model.offset + log_mean
+    relative = np.exp(chains.log_weights - log_mean)
+    found = LogPartition(
+        value=value,
+        error=float(relative.std(ddof=1) / np.sqrt(n_chains)),
+        method="ais",
+        n_chains=n_chains,
+        n_temperatures=n_temperatures,
+        effective_chains=float(relative.sum() ** 2 / (relative**2).sum()),
+        log_weights=chains.log_weights,
+        missed=_missed(model, chains, value, random_state),
+    )
+    if not found.reliable:
+        warnings.warn(_warning(found), AnnealingWarning, stacklevel=2)
+    return found
 
-    def work(lane: int, unit: WorkUnit) -> None:
-        chains.advance(lane, scales[unit[0] : unit[1] + 1])
 
-    run_lanes(work, n_chains, units, n_jobs=n_jobs, progress=progress, note="annealing")
-    base = chains.log_start - model.offset
-    value = base + float(logsumexp(chains.log_weights) - np.log(n_chains))
-    missed = _missed(model, chains, value, random_state)
-    return _summarise(base, chains.log_weights, n_temperatures, missed)
+def _warning(found: LogPartition) -> str:
+    """Return why a value is unreliable, and what to do."""
+    if found.effective_chains >= FEWEST_CHAINS:
+        return (
+            "log Z is too small: Gibbs sampling found states far more probable than all that were "
+            "annealed; the model has modes that annealing does not reach"
+        )
+    return (
+        f"log Z rests on {found.effective_chains:.1f} effective chains of {found.n_chains}: it is "
+        f"most likely too small, and its error too; take more than {found.n_temperatures} "
+        'temperatures, more chains, or spacing="geometric" where couplings are strong'
+    )
 
 
 class _Chains:
     """Chains that start at independent sites, with the log weights they have gathered."""
 
     def __init__(
-        self, model: Field, n_chains: int, random_state: int | np.random.Generator | None
+        self,
+        model: Field,
+        scales: NDArray[np.float64],
+        n_chains: int,
+        random_state: int | np.random.Generator | None,
     ) -> None:
         factors = factors_of(model)
-        self.fields = np.ascontiguousarray(factors.fields)
+        self.fields, self.scales = np.ascontiguousarray(factors.fields), scales
         self.table, self.near = factors.table, model.adjacency
         alone: Any = logsumexp(self.fields, axis=1, keepdims=True)
         self.log_start = float(alone.sum())
         self.log_weights = np.zeros(n_chains)
-        self.rngs = [np.random.default_rng(seed) for seed in chain_seeds(random_state, n_chains)]
-        chances = np.exp(self.fields - alone)
-        edges = np.cumsum(chances, axis=1)[:, :-1]  # beyond the last there is the last state
+        seed = chain_seeds(random_state)
+        self.rngs = [np.random.default_rng(seed(k)) for k in range(n_chains)]
+        edges = np.cumsum(np.exp(self.fields - alone), axis=1)[:, :-1]  # the last state has no end
         self.states = [
             (rng.random((len(edges), 1)) >= edges).sum(axis=1).astype(np.uint8)
             for rng in self.rngs
         ]
 
-    def advance(self, lane: int, scales: NDArray[np.float64]) -> None:
-        """Take one chain through shares of the couplings, from the first to the last."""
-        uniforms = self.rngs[lane].random((len(scales) - 1, len(self.fields)))
-        rest = self.table, self.fields, scales, uniforms, self.states[lane]
-        self.log_weights[lane] += _jit.anneal(*self.near, *rest)
+    def advance(self, number: int, unit: WorkUnit) -> None:
+        """Take one chain through some shares of the couplings."""
+        scales = self.scales[unit[0] : unit[1] + 1]
+        uniforms = self.rngs[number].random((len(scales) - 1, len(self.fields)))
+        rest = self.table, self.fields, scales, uniforms, self.states[number]
+        self.log_weights[number] += _jit.anneal(*self.near, *rest)
 
 
 def _missed(
     model: Field, chains: _Chains, value: float, random_state: int | np.random.Generator | None
 ) -> bool:
-    """Whether chains from elsewhere end at states that annealing never saw.
+    """Whether chains from other starts end at states that annealing never saw.
 
-    Some of them begin with all sites in one state, and some anywhere. A single state that would
-    have a probability above 1 proves it; energies far below the annealed ones make it plain.
+    Some of them begin with all sites in one state, and some at random states. A single state that
+    would have a probability above 1 proves it; energies far below the annealed ones suggest it.
     """
-    low, high = model.states[0], model.states[-1]
-    places = np.array(model.states)
-    rng = np.random.default_rng(chain_seeds(random_state, 1)[0])
-    start = places[rng.integers(0, len(places), (N_SCOUTS, model.n_sites))]
-    start[0], start[1] = low, high
+    states = np.array(model.states)
+    rng = np.random.default_rng(chain_seeds(random_state)(0))
+    start = states[rng.integers(0, len(states), (N_SCOUTS, model.n_sites))]
+    start[0], start[1] = states[0], states[-1]
     scouts = gibbs(
         model, 1, n_chains=N_SCOUTS, burn_in=SCOUT_SWEEPS, start=start, random_state=rng
     )
-    annealed = model.energy(places[np.array(chains.states)])
+    annealed = model.energy(states[np.array(chains.states)])
     spread = max(float(annealed.std()), 1.0)
     lowest = float(model.energy(scouts.samples).min())
     return -lowest > value or lowest < annealed.min() - DEEPER * spread
-
-
-def _summarise(
-    base: float, log_weights: NDArray[np.float64], n_temperatures: int, missed: bool
-) -> LogPartition:
-    n_chains = len(log_weights)
-    log_mean = float(logsumexp(log_weights) - np.log(n_chains))
-    relative = np.exp(log_weights - log_mean)
-    effective = float(relative.sum() ** 2 / (relative**2).sum())
-    if effective < FEWEST_CHAINS:
-        warnings.warn(
-            f"log Z rests on {effective:.1f} effective chains of {n_chains}: it is most likely "
-            f"too small, and its error too; take more than {n_temperatures} temperatures, more "
-            'chains, or spacing="geometric" where couplings are strong',
-            AnnealingWarning,
-            stacklevel=3,
-        )
-    elif missed:
-        warnings.warn(
-            "log Z is too small: Gibbs sampling found states far more probable than all that were "
-            "annealed; the model has modes that annealing does not reach",
-            AnnealingWarning,
-            stacklevel=3,
-        )
-    return LogPartition(
-        value=base + log_mean,
-        error=float(relative.std(ddof=1) / np.sqrt(n_chains)),
-        method="ais",
-        n_chains=n_chains,
-        n_temperatures=n_temperatures,
-        effective_chains=effective,
-        log_weights=log_weights,
-        missed=missed,
-    )

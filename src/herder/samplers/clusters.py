@@ -1,15 +1,15 @@
-r"""Swendsen-Wang: whole clusters change at once [swendsen1987]_.
+r"""Swendsen-Wang: sampling by whole clusters [swendsen1987]_.
 
 Each edge between equal sites is frozen with probability :math:`1 - e^{-J}`, where J is what the
 two gain by being equal (twice the coupling of -1/+1 sites). Sites that frozen edges join form
-clusters, which know nothing of each other: each draws a new common state a with probability
+clusters, which are independent of each other: each draws a new common state a with probability
 proportional to :math:`\exp \sum_i h_i(a)` over its sites. At the critical temperature, where
-single sites hardly move anything, a few sweeps give a new state.
+single-site updates mix slowly, a few sweeps decorrelate the state.
 
-A negative coupling of binary sites freezes unequal ends instead, and the cluster turns over as a
+A negative coupling of binary sites freezes unequal ends instead, and the cluster flips as a
 whole. With three states and more there is no such rule, and negative couplings are refused.
-Strong fields, or couplings that contradict each other, make the clusters useless though still
-right: then `gibbs` with temperatures is the better choice.
+Strong fields, or frustrated couplings, leave the samples correct but make clusters inefficient:
+then `gibbs` with temperatures is the better choice.
 """
 
 from collections.abc import Mapping
@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder.core.plain import Arrays, Header, read_array
-from herder.core.state import State
+from herder.core.plain import Arrays, read_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers import _clusters_jit as _jit
 from herder.samplers.condition import ConditionedModel
 from herder.samplers.gibbs import NOISE, chain_seeds, random_codes
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
-from herder.samplers.sampling import Sampling, plain_generators, set_generators
+from herder.samplers.sampling import Sampling
 
 __all__ = ["cluster_factory", "swendsen_wang"]
 
@@ -40,14 +39,14 @@ def swendsen_wang(
     evidence: Mapping[Any, Any] | None = None,
     **run: Unpack[RunOptions],
 ) -> Sampling:
-    """Sample a model by changing whole clusters of sites.
+    """Sample a model by updating whole clusters of sites.
 
     Parameters
     ----------
     model : PairwiseModel or PottsModel
         What is sampled; couplings of a Potts model must not be negative.
     n_sweeps : int
-        Sweeps of each chain, after the burn-in. Each gives a state.
+        Sweeps of each chain, after the burn-in; each yields a state.
     random_state : int, Generator or None
         Seed; every chain has its own generators made from it.
     evidence : mapping, optional
@@ -68,60 +67,51 @@ def swendsen_wang(
     >>> bool(abs(result.marginals - 0.5).max() < 0.1)
     True
     """
-    n_chains, run = check_options("swendsen_wang", run)
+    run = check_options("swendsen_wang", run)
     condition = ConditionedModel(model, evidence)
-    factory = cluster_factory(condition, random_state=random_state, n_chains=n_chains)
+    factory = cluster_factory(condition, random_state=random_state)
     return run_chains("swendsen-wang", condition, factory, n_sweeps, **run)
 
 
 def cluster_factory(
-    condition: ConditionedModel,
-    *,
-    random_state: int | np.random.Generator | None = 0,
-    n_chains: int = 1,
+    condition: ConditionedModel, *, random_state: int | np.random.Generator | None = 0
 ) -> ChainFactory:
     """Return the maker of chains."""
-    model = condition.field
-    if not isinstance(model, PairwiseModel) and (model.edge_weights < 0).any():
-        worst = model.edge_weights.min()
-        raise ParameterError(
-            "couplings",
-            "not be negative for swendsen_wang with a Potts model",
-            got=f"{worst:g}: use gibbs",
-        )
-    seeds = chain_seeds(random_state, n_chains)
-    bonds = _Bonded(model)
-    return ChainFactory(lambda k, start: _ClusterChain(bonds, start, seeds[k]), ())
-
-
-class _Bonded:
-    """What all chains of a model have in common."""
-
-    def __init__(self, model: Field) -> None:
-        self.binary = isinstance(model, PairwiseModel)
-        field: Any = model.to_states((-1, 1)) if isinstance(model, PairwiseModel) else model
-        gains = field.edge_weights * (2 if self.binary else 1)
-        self.bonds = _jit.Bonds(
-            field.edges[:, 0].astype(np.int32),
-            field.edges[:, 1].astype(np.int32),
-            np.minimum(-np.expm1(-np.abs(gains)) * 2**32, 2**32 - 1).astype(np.uint32),
-            (gains > 0).astype(np.uint8),
-        )
-        self.base = field.biases if self.binary else field.fields
-        self.n_sites, self.n_states = field.n_sites, field.n_states
+    field: Any = condition.field
+    binary = isinstance(field, PairwiseModel)
+    if not binary and (field.edge_weights < 0).any():
+        got = f"{field.edge_weights.min():g}: use gibbs"
+        raise ParameterError("couplings", "not be negative for a Potts model here", got=got)
+    if binary:
+        field = field.to_states((-1, 1))
+    gains = field.edge_weights * (2 if binary else 1)
+    one, other = np.array(field.edges.T, dtype=np.int32, order="C")
+    bonds = _jit.Bonds(
+        one,
+        other,
+        np.minimum(-np.expm1(-np.abs(gains)) * 2**32, 2**32 - 1).astype(np.uint32),
+        (gains > 0).astype(np.uint8),
+    )
+    base = field.biases if binary else field.fields
+    seed = chain_seeds(random_state)
+    return ChainFactory(lambda k, start: _ClusterChain(bonds, base, start, seed(k)), ())
 
 
 class _ClusterChain:
-    """A chain whose sweeps change clusters."""
+    """A chain that updates clusters; ``base`` are the biases or the fields."""
 
     def __init__(
-        self, bonded: _Bonded, start: NDArray[np.uint8] | None, seed: np.random.SeedSequence
+        self,
+        bonds: _jit.Bonds,
+        base: NDArray[np.float64],
+        start: NDArray[np.uint8] | None,
+        seed: np.random.SeedSequence,
     ) -> None:
         first, edges, coins = seed.spawn(3)
-        self.bonds, self.base, self.binary = bonded.bonds, bonded.base, bonded.binary
-        self.n_states = bonded.n_states
-        self.edge_rng, self.coin_rng = (np.random.default_rng(s) for s in (edges, coins))
-        self.x = random_codes(first, bonded.n_sites, bonded.n_states) if start is None else start
+        self.generators = np.random.default_rng(edges), np.random.default_rng(coins)
+        self.bonds, self.base, self.binary = bonds, base, base.ndim == 1
+        self.n_states = 2 if self.binary else base.shape[1]
+        self.x = random_codes(first, len(base), self.n_states) if start is None else start
         self.n_sweeps = self.n_clusters = 0
 
     def advance(self, out: NDArray[np.uint8]) -> None:
@@ -132,38 +122,37 @@ class _ClusterChain:
             self._advance(out[begin : begin + size])
 
     def _advance(self, out: NDArray[np.uint8]) -> None:
-        noise = _words(self.edge_rng, len(out), 32 * len(self.bonds.one)).view(np.uint32)
+        edge_rng, coin_rng = self.generators
+        noise = _words(edge_rng, len(out), 32 * len(self.bonds.one)).view(np.uint32)
         if self.binary and not self.base.any():
-            coins = _words(self.coin_rng, len(out), out.shape[1])
+            coins = _words(coin_rng, len(out), out.shape[1])
             done = _jit.sweep_free(self.bonds, noise, coins, self.x, out)
         elif self.binary:
-            logistic = self.coin_rng.logistic(size=out.shape)
+            logistic = coin_rng.logistic(size=out.shape)
             done = _jit.sweep_ising(self.bonds, self.base, noise, logistic, self.x, out)
         else:
-            gumbels = self.coin_rng.standard_exponential((*out.shape, self.base.shape[1]))
+            gumbels = coin_rng.standard_exponential((*out.shape, self.base.shape[1]))
             np.negative(np.log(gumbels, out=gumbels), out=gumbels)
             done = _jit.sweep_potts(self.bonds, self.base, noise, gumbels, self.x, out)
         self.n_clusters += int(done)
         self.n_sweeps += len(out)
 
-    def to_state(self) -> State:
-        """Return the state and the clusters counted so far, and the random generators."""
+    def arrays(self) -> Arrays:
+        """Return the state, and the sweeps and clusters counted so far."""
         counts = np.array([self.n_sweeps, self.n_clusters], dtype=np.int64)
-        arrays = {"x": self.x.copy(), "counts": counts}
-        return arrays, plain_generators(self.edge_rng, self.coin_rng)
+        return {"x": self.x, "counts": counts}
 
-    def restore(self, arrays: Arrays, header: Header) -> None:
-        """Go on from what `to_state` gave."""
+    def restore(self, arrays: Arrays) -> None:
+        """Resume from what `arrays` returned."""
         self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=self.n_states - 1)
         counts = read_array(arrays, "counts", (2,), np.int64, low=0)
         self.n_sweeps, self.n_clusters = counts.tolist()
-        set_generators(header, self.edge_rng, self.coin_rng)
 
-    def diagnostics(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, Any]:
         """Return the mean number of sites in a cluster."""
         return {"cluster_size": self.n_sweeps * len(self.x) / max(1, self.n_clusters)}
 
 
 def _words(rng: np.random.Generator, n_rows: int, n_bits: int) -> NDArray[np.uint64]:
-    """Draw rows of at least so many random bits, in words of 64."""
+    """Draw rows of at least ``n_bits`` random bits, in words of 64."""
     return rng.integers(2**64, size=(n_rows, -(-n_bits // 64)), dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Models with some sites held, as samplers see them: the free sites alone."""
+"""Models with some sites held at evidence, as samplers see them: the free sites alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from herder._errors import ParameterError
 from herder.models.pairwise import PairwiseModel
 from herder.samplers.orders import Field, check_model, scan_order
 
-__all__ = ["ConditionedModel", "check_start"]
+__all__ = ["ConditionedModel"]
 
 
 class ConditionedModel:
@@ -27,24 +27,31 @@ class ConditionedModel:
     def __init__(self, model: Field, evidence: Mapping[Any, Any] | None) -> None:
         check_model(model)
         self.model = model
-        self.held, self.free = np.empty(0, np.intp), np.arange(model.n_sites)
-        self.field: Field = model
-        if evidence is not None:
-            self.held, values = model.read_evidence(evidence)
+        self.held, values = model.read_evidence(evidence)
+        self.field, self.free = model, np.arange(model.n_sites)
+        if evidence:
             self.field, self.free = model.given(evidence)
             whole = np.full(model.n_sites, model.states[0])
             whole[self.held] = values
             self.template = model.codes(whole)[0]
 
-    def restrict(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the free sites of whole states."""
-        return np.ascontiguousarray(codes[..., self.free])
+    def starts(self, start: ArrayLike | None, n_chains: int) -> list[NDArray[np.uint8] | None]:
+        """Return the free sites of first states, one for each chain."""
+        if start is None:
+            return [None] * n_chains
+        given = np.array(np.asarray(start), ndmin=1)
+        if given.shape[-1] == self.model.n_sites and given.ndim <= 2:
+            given[..., self.held] = 1  # a state of every model, and of every type of number
+        codes = self.model.codes(given, "start")
+        if np.ndim(start) == 2 and len(codes) != n_chains:
+            raise ParameterError("start", f"have a row for each of {n_chains} chains", len(codes))
+        rows = np.ascontiguousarray(codes[:, self.free])
+        return [rows[k % len(rows)].copy() for k in range(n_chains)]
 
     def scan(self, order: str | ArrayLike) -> NDArray[np.intp]:
         """Return the order of a sweep over the free sites, by their numbers among these."""
-        number = np.empty(self.model.n_sites, dtype=np.intp)
-        number[self.free] = np.arange(len(self.free))
-        return number[scan_order(self.model, order, self.held)]
+        path = scan_order(self.model, order, self.held)
+        return np.searchsorted(self.free, path)
 
     def whole(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return whole states from those of the free sites."""
@@ -59,19 +66,3 @@ class ConditionedModel:
         if isinstance(self.model, PairwiseModel) and self.model.states == (-1, 1):
             return codes.astype(np.int8) * np.int8(2) - np.int8(1)
         return codes.astype(np.int8)
-
-
-def check_start(
-    condition: ConditionedModel, start: ArrayLike | None, n_chains: int
-) -> list[NDArray[np.uint8] | None]:
-    """Return the free sites of first states, one for each chain."""
-    if start is None:
-        return [None] * n_chains
-    given = np.array(np.asarray(start), ndmin=1)
-    if given.shape[-1] == condition.model.n_sites and given.ndim <= 2:
-        given[..., condition.held] = 1  # a state of every model, and of every type of number
-    codes = condition.model.codes(given, "start")
-    if np.ndim(start) == 2 and len(codes) != n_chains:
-        raise ParameterError("start", f"have a row for each of {n_chains} chains", len(codes))
-    rows = condition.restrict(codes)
-    return [rows[k % len(rows)].copy() for k in range(n_chains)]

@@ -8,20 +8,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._validation import one_of
 from herder.samplers.clusters import cluster_factory
-from herder.samplers.condition import ConditionedModel, check_start
+from herder.samplers.condition import ConditionedModel
 from herder.samplers.gibbs import gibbs_factory
 from herder.samplers.herded import herded_factory
 from herder.samplers.orders import Field
-from herder.samplers.run import ChainFactory, stream_chain
+from herder.samplers.run import BLOCK, ChainFactory
 
-__all__ = ["METHODS", "stream"]
+__all__ = ["stream"]
 
 FACTORIES: dict[str, Callable[..., ChainFactory]] = {
     "gibbs": gibbs_factory,
     "herded-gibbs": herded_factory,
     "swendsen-wang": cluster_factory,
 }
-METHODS = tuple(FACTORIES)
 
 
 def stream(
@@ -32,7 +31,7 @@ def stream(
     start: ArrayLike | None = None,
     **options: Any,
 ) -> Iterator[NDArray[np.int8]]:
-    """Yield states for ever; the first n are the samples of a run of n sweeps.
+    """Return an endless iterator of states; the first n are the samples of a run of n sweeps.
 
     Parameters
     ----------
@@ -56,8 +55,16 @@ def stream(
     >>> [state.tolist() for state in islice(stream(model, "herded-gibbs"), 3)]
     [[0, 1], [1, 0], [1, 1]]
     """
-    one_of(method, "method", METHODS)
+    one_of(method, "method", tuple(FACTORIES))
     condition = ConditionedModel(model, evidence)
     factory = FACTORIES[method](condition, **options)
-    chain = factory.make(0, check_start(condition, start, 1)[0])
-    return stream_chain(condition, chain)
+    chain = factory.make(0, condition.starts(start, 1)[0])
+    shape = max(1, min(64, BLOCK // condition.field.n_sites)), condition.field.n_sites
+
+    def states() -> Iterator[NDArray[np.int8]]:
+        while True:
+            block = np.empty(shape, dtype=np.uint8)
+            chain.advance(block)
+            yield from condition.values(condition.whole(block))
+
+    return states()

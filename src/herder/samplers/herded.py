@@ -1,7 +1,7 @@
-r"""Herded Gibbs: Gibbs sampling with a herd in place of the coin [bornn2013]_, [chen2014]_.
+r"""Herded Gibbs: Gibbs sampling by herding, not by chance [bornn2013]_, [chen2014]_.
 
-Each site i has a weight vector for every state c of its neighbours that has come up. A visit
-takes the weights of the present neighbourhood and makes one step of herding,
+Each site i has a weight vector for every state c of its neighbours that has occurred. A visit
+takes the weights of the current neighbourhood and makes one step of herding,
 
 .. math:: x_i = \arg\max_a w_{i, c, a}, \qquad
           w_{i, c} \leftarrow w_{i, c} + p(x_i \mid c) - e_{x_i},
@@ -10,17 +10,17 @@ algorithm 4.1 of the thesis; for binary sites, :math:`x_i = [w > 0]` and
 :math:`w \leftarrow w + p - x_i`. After n visits of a neighbourhood the conditional frequencies of
 a binary site are right within 1/n, those of more states within 2/n. On complete graphs the joint
 distribution is then reached at rate 1/T (theorem 4.4), on empty graphs if the probabilities are
-rationally independent (theorem 4.1). On all other graphs nothing is promised: neighbourhoods are
+rationally independent (theorem 4.1). On all other graphs there is no guarantee: neighbourhoods are
 counted, joint states are not, and the error may stop at a floor that depends on the scan order
 (figure 4.6). See `check_scan_orders`.
 
 Weights and probabilities are whole multiples of :math:`2^{-52}`, so that nothing is ever rounded
 once a probability is known, and ties do not depend on rounding: the lowest state wins. First
 weights are spread over the invariant interval by a hash of site and neighbourhood: p - u with u
-even in [0, 1) for binary sites, and for others so that each state comes first with its
+uniform in [0, 1) for binary sites, and for others so that each state comes first with its
 probability; all that is fixed, not random. They may all be in its middle too, p - 1/q, as in most
 papers; but then the sites of a uniform grid move in step, and the error stays where it falls with
-spread weights; and a neighbourhood that comes up only once takes its most probable state, so that
+spread weights; and a neighbourhood that occurs only once takes its most probable state, so that
 a model with many neighbours is maximised instead of sampled.
 """
 
@@ -32,16 +32,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
-from herder.core.plain import Arrays, Header, read_array
-from herder.core.state import State
-from herder.models.pairwise import PairwiseModel
+from herder.core.plain import Arrays, read_array
 from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
 from herder.samplers.condition import ConditionedModel
-from herder.samplers.gibbs import chance_table
+from herder.samplers.gibbs import Table, chance_table
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
-from herder.samplers.sampling import Sampling, plain_generators, set_generators
+from herder.samplers.sampling import Sampling
 
 __all__ = ["herded_factory", "herded_gibbs"]
 
@@ -74,17 +72,17 @@ def herded_gibbs(
     evidence: Mapping[Any, Any] | None = None,
     **run: Unpack[RunOptions],
 ) -> Sampling:
-    """Sample a model by herded Gibbs: deterministic, and often far more even than Gibbs.
+    """Sample a model by herded Gibbs: deterministic, and often far more accurate than Gibbs.
 
     There is no guarantee on general graphs, and the error has a floor there; the scan order
-    matters. Densely connected models need one weight for each neighbourhood that comes up.
+    matters. Densely connected models need one weight for each neighbourhood that occurs.
 
     Parameters
     ----------
     model : PairwiseModel or PottsModel
         What is sampled.
     n_sweeps : int
-        Sweeps of each chain, after the burn-in. Each gives a state.
+        Sweeps of each chain, after the burn-in; each yields a state.
     order : {"sequential", "reversed", "checkerboard"} or array-like of int
         Order of the sites within a sweep.
     initial : {"spread", "centre"}
@@ -102,7 +100,7 @@ def herded_gibbs(
     -------
     Sampling
         States, marginals, and in the diagnostics the number of weights that are kept. Errors
-        by batch means do not see a floor.
+        by batch means do not include a floor.
 
     Examples
     --------
@@ -112,7 +110,7 @@ def herded_gibbs(
     >>> bool(abs(result.marginals - model.exact().marginals).max() < 0.003)
     True
     """
-    _, run = check_options("herded_gibbs", run)
+    run = check_options("herded_gibbs", run)
     condition = ConditionedModel(model, evidence)
     factory = herded_factory(condition, order=order, initial=initial, max_contexts=max_contexts)
     return run_chains("herded-gibbs", condition, factory, n_sweeps, **run)
@@ -126,29 +124,23 @@ def herded_factory(
     max_contexts: int = 2**25,
 ) -> ChainFactory:
     """Return the maker of chains."""
-    model = condition.field
-    path = condition.scan(order)
+    model, path = condition.field, condition.scan(order)
     spread = one_of(initial, "initial", INITIAL) == "spread"
     limit = positive_int(max_contexts, "max_contexts")
     options = (initial, path.tobytes())
-    width = int(np.diff(model.adjacency.indptr).max(initial=0))
-    small = width <= TABLE_WIDTH and model.n_sites << max(4, width) <= TABLE_SIZE
-    if isinstance(model, PairwiseModel) and small:
-        near, chances = chance_table(model.to_states((0, 1)))
-        units = np.rint(chances * _jit.UNIT).astype(np.int64)
-        tables = path, near[path], units
+    table = chance_table(model, path, TABLE_WIDTH, TABLE_SIZE)
+    if table is not None:
         n_weights = int((2 ** np.diff(model.adjacency.indptr)).sum())
         return ChainFactory(
-            lambda k, start: TableHerd(tables, k, start, spread=spread, n_weights=n_weights),
-            options,
+            lambda k, start: _TableHerd(table, k, start, spread, n_weights), options
         )
-    potts = as_potts(model)
+    potts = _as_potts(model)
     return ChainFactory(
-        lambda k, start: ContextHerd(potts, path, k, start, spread=spread, limit=limit), options
+        lambda k, start: _ContextHerd(potts, path, k, start, spread, limit), options
     )
 
 
-def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+def _scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
     """Return words whose bits are well mixed, the same for the same number (splitmix64)."""
     size = int(np.prod(shape))
     gamma = np.uint64(0x9E3779B97F4A7C15)
@@ -159,20 +151,20 @@ def scattered_words(number: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
     return (words ^ (words >> np.uint64(31))).reshape(shape)
 
 
-def first_state(n_sites: int, n_states: int, number: int) -> NDArray[np.uint8]:
+def _first_state(n_sites: int, n_states: int, number: int) -> NDArray[np.uint8]:
     """Return the state that chain ``number`` begins with: the lowest for the first."""
     if number == 0:
         return np.zeros(n_sites, dtype=np.uint8)
-    words = scattered_words(2 * number + FIRST, (n_sites,))
+    words = _scattered_words(2 * number + FIRST, (n_sites,))
     return ((words >> np.uint64(32)) * np.uint64(n_states) >> np.uint64(32)).astype(np.uint8)
 
 
-class TableHerd:
+class _TableHerd:
     """A chain of 0/1 sites whose weights are all in one table.
 
     Parameters
     ----------
-    tables : order, neighbours in that order, P(1) by the states of the neighbours
+    table : Table
         What all chains share.
     number : int
         Of the chain, from which its start follows.
@@ -184,53 +176,54 @@ class TableHerd:
         Neighbourhoods that there are; the table is wider.
     """
 
+    generators = ()
+
     def __init__(
         self,
-        tables: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]],
+        table: Table,
         number: int,
         start: NDArray[np.uint8] | None,
-        *,
         spread: bool,
         n_weights: int,
     ) -> None:
-        self.order, self.near, chances = tables
-        self.n_weights = n_weights
+        self.order, self.near, self.n_weights = table.order, table.near, n_weights
+        chances = np.rint(table.chances * _jit.UNIT).astype(np.int64)
+        share: Any = _jit.UNIT // 2
         if spread:
-            share = (scattered_words(2 * number, chances.shape) >> np.uint64(12)).astype(np.int64)
-        else:
-            share = np.full(chances.shape, _jit.UNIT // 2)
+            share = (_scattered_words(2 * number, chances.shape) >> np.uint64(12)).astype(np.int64)
         self.table = np.stack([chances - share, chances], axis=2)
-        first = first_state(len(chances), 2, number) if start is None else start
+        first = _first_state(len(chances), 2, number) if start is None else start
         self.x = np.append(first, np.uint8(0))
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
         _jit.sweep_table(self.near, self.order, self.table, self.x, out)
 
-    def to_state(self) -> State:
-        """Return the state and the weights; there are no random generators."""
-        return {"x": self.x.copy(), "weights": self.table[:, :, 0].copy()}, plain_generators()
+    def arrays(self) -> Arrays:
+        """Return the state and the weights."""
+        return {"x": self.x, "weights": self.table[:, :, 0]}
 
-    def restore(self, arrays: Arrays, header: Header) -> None:
-        """Go on from what `to_state` gave."""
-        set_generators(header)
+    def restore(self, arrays: Arrays) -> None:
+        """Resume from what `arrays` returned."""
         self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=1)
         self.x[-1] = 0  # the neighbour that sites with few neighbours have
         shape = self.table.shape[:2]
         self.table[:, :, 0] = read_array(arrays, "weights", shape, np.int64, low=-FAR, high=FAR)
 
-    def diagnostics(self) -> dict[str, float]:
+    def diagnostics(self) -> dict[str, Any]:
         """Return the number of weights: one for each neighbourhood."""
         return {"n_weights": self.n_weights}
 
 
-class ContextHerd:
-    """A chain that keeps weights for the neighbourhoods that have come up, by a hash of them.
+class _ContextHerd:
+    """A chain that keeps weights for the neighbourhoods that have occurred, by a hash of them.
 
     The key of a neighbourhood has 128 bits, made by exclusive-or of words for each neighbour and
     its state. Two of n neighbourhoods have the same key with probability n^2 / 2^129: below
     1e-23 for 2^25 of them.
     """
+
+    generators = ()
 
     def __init__(
         self,
@@ -238,21 +231,16 @@ class ContextHerd:
         order: NDArray[np.intp],
         number: int,
         start: NDArray[np.uint8] | None,
-        *,
         spread: bool,
         limit: int,
     ) -> None:
-        self.graph = _jit.Graph(
-            *model.adjacency,
-            model.fields,
-            scattered_words(1, (2, model.n_sites, model.n_states)),
-            scattered_words(3, (2, model.n_sites)),
-        )
-        self.order, self.limit, self.spread = order, limit, spread
-        self.salt = scattered_words(2 * number, (1,))[0]
-        self._grow(_empty_contexts(0, model.n_states))
         n_sites, n_states = model.fields.shape
-        self.x = first_state(n_sites, n_states, number) if start is None else start
+        marks = _scattered_words(1, (2, n_sites, n_states)), _scattered_words(3, (2, n_sites))
+        self.graph = _jit.Graph(*model.adjacency, model.fields, *marks)
+        self.order, self.limit, self.spread = order, limit, spread
+        self.salt = _scattered_words(2 * number, (1,))[0]
+        self._grow(_empty_contexts(0, n_states))
+        self.x = _first_state(n_sites, n_states, number) if start is None else start
 
     def _grow(self, old: _jit.Contexts) -> None:
         """Move contexts to a table in which one more sweep fits."""
@@ -264,38 +252,25 @@ class ContextHerd:
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
+        start = self.salt, self.spread, self.x
         done = 0
         while done < len(out):
-            done += _jit.sweep_contexts(
-                self.graph,
-                self.order,
-                self.contexts,
-                self.salt,
-                self.spread,
-                self.x,
-                out[done:],
-            )
+            done += _jit.sweep_contexts(self.graph, self.order, self.contexts, *start, out[done:])
             met = int(self.contexts.met[0])
             if met > self.limit:
-                raise ParameterError(
-                    "max_contexts",
-                    "be larger",
-                    got=f"{self.limit}: {met} neighbourhoods came up. Herding gains nothing "
-                    "where they do not come back; gibbs needs no memory",
-                )
+                got = f"{self.limit}: {met} neighbourhoods occurred; gibbs keeps no weights"
+                raise ParameterError("max_contexts", "be larger", got=got)
             if done < len(out):
                 self._grow(self.contexts)
 
-    def to_state(self) -> State:
-        """Return the state and the weights of all contexts; there are no random generators."""
+    def arrays(self) -> Arrays:
+        """Return the state and the weights of all contexts."""
         contexts = self.contexts
         used = (contexts.first != 0) | (contexts.second != 0)
-        kept = {key: getattr(contexts, key)[used] for key in KEPT}
-        return {"x": self.x.copy(), **kept}, plain_generators()
+        return {"x": self.x} | {key: getattr(contexts, key)[used] for key in KEPT}
 
-    def restore(self, arrays: Arrays, header: Header) -> None:
-        """Go on from what `to_state` gave."""
-        set_generators(header)
+    def restore(self, arrays: Arrays) -> None:
+        """Resume from what `arrays` returned."""
         n_states = self.graph.fields.shape[1]
         self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=n_states - 1)
         first = read_array(arrays, "first", (None,), np.uint64)
@@ -309,12 +284,12 @@ class ContextHerd:
         )
         self._grow(found)
 
-    def diagnostics(self) -> dict[str, float]:
-        """Return the number of weights that came up."""
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the number of weights that are kept."""
         return {"n_weights": int(self.contexts.met[0]) * (self.contexts.weights.shape[1] - 1)}
 
 
-def as_potts(model: Field) -> PottsModel:
+def _as_potts(model: Field) -> PottsModel:
     """Return a binary model as one with two states of a Potts model; a Potts model as it is.
 
     With :math:`x_i x_j = [x_i = x_j] / 2 + (x_i + x_j - 1) / 2` for 0/1 states.
@@ -328,10 +303,7 @@ def as_potts(model: Field) -> PottsModel:
 
 
 def _empty_contexts(size: int, n_states: int) -> _jit.Contexts:
-    return _jit.Contexts(
-        np.zeros(size, dtype=np.uint64),
-        np.zeros(size, dtype=np.uint64),
-        np.zeros((size, n_states), dtype=np.int64),
-        np.zeros((size, n_states), dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
+    """Return room for the weights of ``size`` contexts."""
+    first, second = np.zeros((2, size), dtype=np.uint64)
+    weights, chances = np.zeros((2, size, n_states), dtype=np.int64)
+    return _jit.Contexts(first, second, weights, chances, np.zeros(1, dtype=np.int64))

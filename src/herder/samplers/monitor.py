@@ -1,4 +1,4 @@
-r"""Averages over the sweeps of a chain, and how far to trust them.
+r"""Averages over the sweeps of a chain, and their errors.
 
 Sums are kept for the whole run and for up to 32 batches of equal length L, which doubles when
 they are full. From the means :math:`m_k` of K batches over all chains,
@@ -8,9 +8,9 @@ they are full. From the means :math:`m_k` of K batches over all chains,
           \mathrm{ESS} = n \, \bar m (1 - \bar m) / \sigma^2,
 
 and R-hat compares the variance within the two halves of each chain with that between them
-[gelman1992]_. Both look at the indicator of each state of each site. Where R-hat is above 1.1,
+[gelman1992]_. Both are of the indicator of each state of each site. Where R-hat is above 1.1,
 as when each chain stays in its mode, the error is that of the means of the chains. Nothing
-depends on how a run was cut into calls, but for the rounding of functions.
+depends on how a run was cut into calls, except for the rounding of functions.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,20 +24,12 @@ from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.samplers import _monitor_jit as _jit
 
-__all__ = [
-    "FEW_DRAWS",
-    "LARGEST_R_HAT",
-    "N_BATCHES",
-    "Functions",
-    "Monitor",
-    "batch_errors",
-    "split_r_hat",
-]
+__all__ = ["FEW_DRAWS", "LARGEST_R_HAT", "Functions", "Monitor", "batch_errors", "split_r_hat"]
 
 #: Chains whose R-hat is above this do not agree yet.
 LARGEST_R_HAT = 1.01
 
-#: Chains whose R-hat is above this are in different places.
+#: Chains whose R-hat is above this are in different modes.
 APART = 1.1
 
 #: Fewer effective draws than this make a poor average.
@@ -49,7 +41,7 @@ LONG_BATCH = 2**30
 #: Batches that are kept at most; always even, so that they merge in pairs.
 N_BATCHES = 32
 
-#: Called with states (n, n_sites), each gives n numbers or n arrays.
+#: Called with states (n, n_sites), each returns n numbers or n arrays.
 Functions = Mapping[str, Callable[[NDArray[np.int8]], Any]]
 
 
@@ -67,27 +59,20 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        n_sites: int,
-        n_states: int,
-        edges: NDArray[np.intp] | None,
-        functions: Functions,
+        self, n_sites: int, n_states: int, edges: NDArray[np.intp] | None, functions: Functions
     ) -> None:
-        self.n_states = n_states
-        self.edges = edges
-        self.functions = functions
-        self.n_sweeps = 0
-        self.length = 1
+        self.n_states, self.edges, self.functions = n_states, edges, functions
+        self.counted = np.empty((0, 2), np.intp) if edges is None else edges
+        self.n_sweeps, self.length = 0, 1
         shape = (N_BATCHES, n_sites, 1 if n_states == 2 else n_states)
         self.batches = np.zeros(shape, np.int32)
-        size = 0 if edges is None else len(edges)
-        self.pairs = np.zeros((size, n_states, n_states), dtype=np.int64)
+        self.pairs = np.zeros((len(self.counted), n_states, n_states), dtype=np.int64)
         self.sums: dict[str, NDArray[np.float64]] = {}
 
     def add(self, block: NDArray[np.uint8], states: NDArray[np.int8]) -> None:
         """Count a block of states, as codes and, for functions, as they are."""
-        if self.edges is not None and len(self.edges):
-            self._add_pairs(block, self.edges)
+        if len(self.counted):
+            self._add_pairs(block)
         for name, function in self.functions.items():
             self._add_values(name, function(states), len(block))
         count = _jit.count_upper if self.n_states == 2 else _jit.count_states
@@ -106,14 +91,14 @@ class Monitor:
             self.n_sweeps += stop - start
             start = stop
 
-    def _add_pairs(self, block: NDArray[np.uint8], edges: NDArray[np.intp]) -> None:
-        if self.n_states > 2 or len(edges) < block.shape[1] ** 2 // 8:
-            _jit.count_pairs(block, edges, self.pairs)
+    def _add_pairs(self, block: NDArray[np.uint8]) -> None:
+        if self.n_states > 2 or len(self.counted) < block.shape[1] ** 2 // 8:
+            _jit.count_pairs(block, self.counted, self.pairs)
             return
         # Many pairs of binary sites: one product of matrices, exact in float32 up to 2^24 rows.
         upper = block.astype(np.float32)
         both = (upper.T @ upper).astype(np.int64)
-        i, j = edges.T
+        i, j = self.counted.T
         one, other, joint = both[i, i], both[j, j], both[i, j]
         self.pairs[:, 1, 1] += joint
         self.pairs[:, 1, 0] += one - joint
@@ -121,17 +106,13 @@ class Monitor:
         self.pairs[:, 0, 0] += len(block) - one - other + joint
 
     def _add_values(self, name: str, values: Any, n_rows: int) -> None:
-        given = np.asarray(values)
-        if given.dtype.kind not in "biuf":
-            raise ParameterTypeError("functions", f"give numbers, {name!r} gave {given.dtype}")
-        found = given.astype(np.float64)
+        found = np.asarray(values)
+        if found.dtype.kind not in "biuf":
+            raise ParameterTypeError("functions", "return numbers", got=f"{found.dtype} of {name}")
         if found.shape[:1] != (n_rows,):
-            raise ParameterError(
-                "functions",
-                f"give one value for each of {n_rows} states, {name!r} gave shape {found.shape}",
-            )
-        total = found.sum(axis=0)
-        self.sums[name] = self.sums[name] + total if name in self.sums else total
+            rule = f"return one value for each of {n_rows} states"
+            raise ParameterError("functions", rule, got=f"shape {found.shape} of {name}")
+        self.sums[name] = self.sums.get(name, 0.0) + found.astype(np.float64).sum(axis=0)
 
     @property
     def totals(self) -> NDArray[np.int64]:
@@ -139,27 +120,25 @@ class Monitor:
         return self.batches.sum(axis=0, dtype=np.int64)
 
     def arrays(self) -> Arrays:
-        """Return all that has been counted, to go on from."""
+        """Return a copy of all that has been counted, to resume from."""
         found = {
             "counts": np.array([self.n_sweeps, self.length], dtype=np.int64),
             "batches": self.batches.copy(),
             "pairs": self.pairs.copy(),
-            "edges": self._edges.copy(),
+            "edges": self.counted.copy(),
         }
         return found | nest("sum.", {k: np.asarray(total) for k, total in self.sums.items()})
 
     def check_same(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse to go on from averages of something else."""
-        if not np.array_equal(arrays.get("edges", ()), self._edges):
+        """Refuse averages of other pairs or functions."""
+        if not np.array_equal(arrays.get("edges", ()), self.counted):
             raise ParameterError("resume", "come from a run with the same pairs", got="others")
-        known = unnest("sum.", arrays)
-        if known.keys() != set(self.functions):
-            raise ParameterError(
-                "resume", "come from a run with the same functions", sorted(known)
-            )
+        known = sorted(unnest("sum.", arrays))
+        if known != sorted(self.functions):
+            raise ParameterError("resume", "come from a run with the same functions", known)
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from what `arrays` gave."""
+        """Resume from what `arrays` returned."""
         n_sweeps, length = read_array(arrays, "counts", (2,), np.int64, low=1).tolist()
         if length & (length - 1) or n_sweeps > N_BATCHES * length:
             raise ValueError(f"{n_sweeps} sweeps in batches of {length}")
@@ -170,14 +149,8 @@ class Monitor:
         self.n_sweeps, self.length = n_sweeps, length
         self.sums = {k: v.astype(np.float64) for k, v in unnest("sum.", arrays).items()}
 
-    @property
-    def _edges(self) -> NDArray[np.intp]:
-        return np.empty((0, 2), np.intp) if self.edges is None else self.edges
 
-
-def batch_errors(
-    monitors: list[Monitor],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def batch_errors(monitors: list[Monitor]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return standard errors and effective sample sizes of indicators, (n_sites, n_columns)."""
     length = monitors[0].length
     full = monitors[0].n_sweeps // length

@@ -1,7 +1,5 @@
 """Orders in which a sweep visits the sites."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,7 +15,7 @@ ORDERS = ("sequential", "reversed", "checkerboard")
 
 
 def check_model(model: object) -> None:
-    """Raise a TypeError unless ``model`` can be sampled."""
+    """Raise an error unless ``model`` can be sampled."""
     if not isinstance(model, PairwiseModel | PottsModel):
         kind = type(model).__name__
         raise ParameterTypeError("model", "be a PairwiseModel or a PottsModel", got=kind)
@@ -36,31 +34,29 @@ def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> ND
     held : array-like of int
         Sites that are left out, wherever they are in the order.
     """
-    fixed = np.asarray(held, dtype=np.intp)
-    path = _whole_order(model, order, fixed)
-    return path[~np.isin(path, fixed)] if len(fixed) else path
-
-
-def _whole_order(model: Field, order: str | ArrayLike, held: NDArray[np.intp]) -> NDArray[np.intp]:
-    sites = np.arange(model.n_sites)
-    if isinstance(order, str):
-        if order == "sequential":
-            return sites
-        if order == "reversed":
-            return sites[::-1].copy()
-        if order == "checkerboard":
-            return np.argsort(colour_sites(model.adjacency), kind="stable")
-        options = ", ".join(repr(name) for name in ORDERS)
+    sites, fixed = np.arange(model.n_sites), np.asarray(held, dtype=np.intp)
+    if not isinstance(order, str):
+        path = _check_path(order, model.n_sites, np.setdiff1d(sites, fixed))
+    elif order == "checkerboard":
+        path = np.argsort(colour_sites(model.adjacency), kind="stable")
+    elif order in ORDERS:
+        path = sites if order == "sequential" else sites[::-1]
+    else:
+        options = ", ".join(map(repr, ORDERS))
         raise ParameterError("order", f"be {options} or an array of sites", order)
-    found: Any = np.asarray(order)
+    return path[~np.isin(path, fixed)]
+
+
+def _check_path(order: ArrayLike, n_sites: int, needed: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return an order that is given as numbers of sites; it must visit those that are needed."""
+    found = np.asarray(order)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise ParameterTypeError(
-            "order", "be a row of site numbers", got=f"{found.dtype} {found.shape}"
-        )
-    if len(found) and not (found.min() >= 0 and found.max() < model.n_sites):
-        wrong = found[(found < 0) | (found >= model.n_sites)][0]
-        raise ParameterError("order", f"have sites from 0 to {model.n_sites - 1}", wrong)
-    missing = np.setdiff1d(np.setdiff1d(sites, held), found)
+        got = f"{found.dtype} {found.shape}"
+        raise ParameterTypeError("order", "be a row of site numbers", got=got)
+    wrong = found[(found < 0) | (found >= n_sites)]
+    if len(wrong):
+        raise ParameterError("order", f"have sites from 0 to {n_sites - 1}", wrong[0])
+    missing = np.setdiff1d(needed, found)
     if len(missing):
         raise ParameterError("order", "visit every site", got=f"none at site {missing[0]}")
     return found.astype(np.intp)

@@ -1,4 +1,4 @@
-"""What a sampler returns, and where it stands."""
+"""The result of a sampler, and the position that a run resumes from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,71 +10,49 @@ from numpy.typing import NDArray
 from herder.core.files import PathLike
 from herder.core.plain import Arrays, Header
 from herder.core.state import State, load_as, nest, unnest, write_state
-from herder.core.summary import (
-    Block,
-    Fact,
-    Facts,
-    Picture,
-    Section,
-    Summary,
-    Table,
-    Text,
-    counted,
-    show,
-)
+from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text, counted
 from herder.samplers.orders import Field
 
-__all__ = ["ChainPosition", "Sampling", "SamplingPosition", "plain_generators", "set_generators"]
+__all__ = ["ChainPosition", "Sampling", "SamplingPosition"]
 
-#: Samplers by their names in prose.
+#: Names of the samplers in summaries.
 NAMES = {
     "gibbs": "Gibbs sampling",
     "herded-gibbs": "herded Gibbs",
     "swendsen-wang": "Swendsen-Wang",
 }
 
-#: What samplers report of themselves: name, format and meaning; of each the mean over chains.
+#: Diagnostics of samplers: name, format and meaning; each is the mean over chains.
 DIAGNOSTICS = {
     "swaps": ("swaps accepted", ".0%", "between neighbouring temperatures"),
     "n_weights": ("weights", ",.0f", "of herded Gibbs: one for each site and neighbour state"),
     "cluster_size": ("cluster size", ".4g", "sites, on average"),
 }
 
-#: Sites that a table shows; states of a model whose exact marginals are shown beside the run's;
-#: edges beyond which a picture of couplings would be an even grey.
+#: Sites that a table shows; states of a model whose exact marginals are shown with the run's;
+#: edges beyond which a picture of couplings shows nothing.
 N_SITES, EXACT_STATES, MAX_EDGES = 15, 2**16, 200_000
 
 
 @dataclass(frozen=True, eq=False)
 class ChainPosition:
-    """Where one chain stands: its arrays, its random generators, and what it has counted."""
+    """Position of one chain: its arrays, its random generators, and what it has counted."""
 
     arrays: Mapping[str, NDArray[Any]]
     generators: tuple[Mapping[str, Any], ...]
     counted: Mapping[str, NDArray[Any]]
 
 
-def plain_generators(*generators: np.random.Generator) -> Header:
-    """Return the states of random generators as JSON can hold them."""
-    return {"generators": [generator.bit_generator.state for generator in generators]}
-
-
-def set_generators(header: Header, *generators: np.random.Generator) -> None:
-    """Bring random generators to the states that `plain_generators` gave."""
-    for generator, state in zip(generators, header["generators"], strict=True):
-        generator.bit_generator.state = dict(state)
-
-
 @dataclass(frozen=True, eq=False)
 class SamplingPosition:
-    """Where a run stands; all that is needed to go on, bit for bit.
+    """Position of a run; all that is needed to continue it, bit for bit.
 
     Parameters
     ----------
     method : str
         The sampler.
     origin : str
-        Digest of the model and of the options that it belongs to.
+        Digest of the model and the options of the run.
     chains : tuple of ChainPosition
         One for each chain.
     """
@@ -102,19 +80,17 @@ class SamplingPosition:
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a position of what `to_state` gave; the chains check it when they go on."""
-        chains = tuple(
-            ChainPosition(
-                unnest(f"{k}/at/", arrays), tuple(generators), unnest(f"{k}/counted/", arrays)
-            )
-            for k, generators in enumerate(header["generators"])
-        )
-        return cls(str(header["method"]), str(header["origin"]), chains)
+        """Return the position that `to_state` described; chains check it when they resume."""
+        chains = []
+        for k, generators in enumerate(header["generators"]):
+            at, counts = unnest(f"{k}/at/", arrays), unnest(f"{k}/counted/", arrays)
+            chains.append(ChainPosition(at, tuple(generators), counts))
+        return cls(str(header["method"]), str(header["origin"]), tuple(chains))
 
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """States of a model, what they average to, and how far to trust it.
+    """States of a model, their averages, and the errors of these.
 
     Parameters
     ----------
@@ -129,8 +105,8 @@ class Sampling:
         Near 1 when all chains, and both halves of each, agree; NaN where a site was always in one
         state, infinite where chains are stuck in different ones. ``np.nanmax`` is the worst.
     ess : ndarray of shape (n_sites,)
-        Independent draws that would give the same errors; more than sweeps where states avoid
-        each other, as herded ones do.
+        Independent draws with the same errors; more than sweeps where states avoid each other,
+        as herded ones do.
     edges : ndarray of shape (n_edges, 2) or None
         Pairs that were counted.
     pair_marginals : ndarray of shape (n_edges, n_states, n_states) or None
@@ -142,9 +118,9 @@ class Sampling:
     method : str
         The sampler.
     diagnostics : dict
-        What the sampler has to say: swap rates, number of weights, mean size of clusters.
+        What the sampler reports: swap rates, number of weights, mean size of clusters.
     position : SamplingPosition
-        Where the chains stand, for ``resume=``.
+        Position of the chains, for ``resume=``.
     model : PairwiseModel or PottsModel
         What was sampled.
     names : tuple of str or None
@@ -154,7 +130,7 @@ class Sampling:
     held : ndarray
         Sites that were held by evidence.
     notes : tuple of str
-        What speaks against trusting the averages; ``print(run.summary())`` shows all.
+        Warnings about the averages; ``print(run.summary())`` shows all.
     """
 
     samples: NDArray[np.int8]
@@ -192,35 +168,32 @@ class Sampling:
         return np.array(self.samples, dtype=dtype, copy=copy)
 
     def summary(self, *, shape: tuple[int, ...] | None = None) -> Summary:
-        """Return what was done, how far chains agree, and the marginals of the sites.
+        """Return the settings, how far chains agree, and the marginals of the sites.
 
         Parameters
         ----------
         shape : tuple of two int, optional
             Rows and columns of a grid; a page then shows it as a map.
         """
-        warnings = [Text(note, "warning") for note in self.notes]
+        grid = shape if len(shape or ()) == 2 else None
+        sections = [Section("Site by site", self._sites(grid))]
+        if len(self):
+            sections.append(Section("Energies", self._energies(grid)))
+        if len(self.model.edges):
+            sections.append(Section("Couplings", self._couplings()))
         what = counted(len(self), "state") if len(self) else "marginals"
-        sites = counted(self.model.n_sites, "site")
-        return Summary(
-            f"{what} of {sites} by {NAMES[self.method]}",
-            [Facts(self._facts()), *warnings],
-            [
-                Section("Site by site", self._sites(shape)),
-                *([Section("Energies", self._energies(shape))] if len(self) else []),
-                *([Section("Couplings", self._couplings())] if len(self.model.edges) else []),
-            ],
-        )
+        title = f"{what} of {counted(self.model.n_sites, 'site')} by {NAMES[self.method]}"
+        warnings = [Text(note, "warning") for note in self.notes]
+        return Summary(title, [Facts(self._facts()), *warnings], sections)
 
     def table(self) -> dict[str, NDArray[np.float64]]:
         """Return marginals, standard errors, R-hat and effective sample size as columns."""
-        table: dict[str, NDArray[np.float64]] = {}
         if self.marginals.ndim == 1:
-            table |= {"probability": self.marginals, "error": self.errors}
+            table = {"probability": self.marginals, "error": self.errors}
         else:
-            for state in range(self.marginals.shape[1]):
-                table[f"probability_{state}"] = self.marginals[:, state]
-                table[f"error_{state}"] = self.errors[:, state]
+            table = {}
+            for k, columns in enumerate(zip(self.marginals.T, self.errors.T, strict=True)):
+                table[f"probability_{k}"], table[f"error_{k}"] = columns
         return table | {"r_hat": self.r_hat, "ess": self.ess}
 
     def _facts(self) -> list[Fact]:
@@ -232,77 +205,61 @@ class Sampling:
             facts.append(Fact("sites held", len(self.held), "", "by evidence"))
         if not np.isnan(self.r_hat).all():
             worst, least = int(np.nanargmax(self.r_hat)), int(np.nanargmin(self.ess))
+            size = f"at least, at {self._name(least)}; median {np.nanmedian(self.ess):,.0f}"
             facts += [
                 Fact("R-hat", self.r_hat[worst], ".4g", f"at most, at {self._name(worst)}"),
-                Fact(
-                    "effective sample size",
-                    self.ess[least],
-                    ",.0f",
-                    f"at least, at {self._name(least)}; median {np.nanmedian(self.ess):,.0f}",
-                ),
+                Fact("effective sample size", self.ess[least], ",.0f", size),
                 Fact("standard error", np.nanmax(self.errors), ".2g", "of a marginal, at most"),
             ]
         for name, values in self.diagnostics.items():
-            label, spec, meaning = DIAGNOSTICS.get(name, (name, "", "mean over the chains"))
+            label, spec, meaning = DIAGNOSTICS[name]
             means = np.atleast_1d(np.mean(values, axis=0)).tolist()
-            facts.append(Fact(label, ", ".join(show(mean, spec) for mean in means), "", meaning))
+            facts.append(Fact(label, ", ".join(format(m, spec) for m in means), "", meaning))
         numbers = {name: value for name, value in self.averages.items() if np.ndim(value) == 0}
         return facts + [Fact(name, value, ".6g") for name, value in numbers.items()]
 
-    def _sites(self, shape: tuple[int, ...] | None) -> list[Block]:
-        upper = self.marginals.ndim == 1
-        what = "Probability of " + ("the upper state" if upper else "each state")
-        text = f"{what} of each site with two standard errors, and R-hat by site."
+    def _sites(self, grid: tuple[int, ...] | None) -> list[Block]:
+        what = "the upper state" if self.marginals.ndim == 1 else "each state"
+        text = f"Probability of {what} of each site with two standard errors, and R-hat by site."
         exact = None
-        small = self.model.n_states**self.model.n_sites <= EXACT_STATES
-        if small and not len(self.held):
+        if self.model.n_states**self.model.n_sites <= EXACT_STATES and not len(self.held):
             exact = self.model.exact()
             error = float(np.abs(self.marginals - exact.marginals).max())
             text += (
                 " The model is small enough for exact marginals: the largest error is "
                 f"{error:.2e}, and the points on the left should lie on the line."
             )
-        options = {"exact": exact, "shape": shape if len(shape or ()) == 2 else None}
         description = "Marginals of the sites with their errors, and R-hat of the sites."
+        options = {"exact": exact, "shape": grid}
         return [Text(text), Picture("marginals", self, description, "", options), self._worst()]
 
     def _worst(self) -> Table:
-        """Return the sites whose R-hat is largest."""
-        order = np.argsort(-np.nan_to_num(self.r_hat, nan=0.0), kind="stable")[:N_SITES]
+        """Return the sites with the largest R-hat."""
         n = len(self.r_hat)
         marginals, errors = self.marginals.reshape(n, -1), self.errors.reshape(n, -1)
+        rows = []
+        for site in np.argsort(-np.nan_to_num(self.r_hat, nan=0.0), kind="stable")[:N_SITES]:
+            pairs = zip(marginals[site], errors[site], strict=True)
+            shown = [f"{p:.4f} ± {error:.4f}" for p, error in pairs]
+            rows.append((self._name(site), *shown, self.r_hat[site], self.ess[site]))
         states = ["upper"] if self.marginals.ndim == 1 else range(marginals.shape[1])
-        rows = [
-            (
-                self._name(site),
-                *(
-                    f"{p:.4f} ± {e:.4f}"
-                    for p, e in zip(marginals[site], errors[site], strict=True)
-                ),
-                float(self.r_hat[site]),
-                float(self.ess[site]),
-            )
-            for site in order.tolist()
-        ]
         header = ("site", *(f"P({state})" for state in states), "R-hat", "effective sample size")
         more = f"; {n - len(rows):,} more" if n > len(rows) else ""
         specs = ("", *[""] * len(states), ".4f", ",.0f")
-        return Table(header, rows, specs, f"Sites, those with the largest R-hat first{more}")
+        return Table(header, rows, specs, f"Sites with the largest R-hat{more}")
 
-    def _energies(self, shape: tuple[int, ...] | None) -> list[Block]:
+    def _energies(self, grid: tuple[int, ...] | None) -> list[Block]:
         text = (
             "Energies of the states: their distribution, and their trace. A trace that still "
             "rises or falls at its end, or stays at one level for long, comes from chains that "
             "have not converged."
         )
-        blocks: list[Block] = [
-            Text(text),
-            Picture("energies", self, "Histogram of energies, and their trace."),
-        ]
-        if len(shape or ()) == 2:
-            description = "The last state, one pixel a site."
-            blocks.append(Picture("state", self, description, "The last state.", {"shape": shape}))
-        return blocks
+        picture = Picture("energies", self, "Histogram of energies, and their trace.")
+        if grid is None:
+            return [Text(text), picture]
+        description = "The last state, one pixel a site."
+        last = Picture("state", self, description, "The last state.", {"shape": grid})
+        return [Text(text), picture, last]
 
     def _couplings(self) -> list[Block]:
         weights = self.model.edge_weights
@@ -311,10 +268,8 @@ class Sampling:
         text = f"{len(weights):,} couplings {span}; a positive coupling favours equal states."
         if low == high or len(weights) > MAX_EDGES:
             return [Text(text)]
-        return [
-            Text(text),
-            Picture("couplings", self.model, "Couplings as a matrix of colours."),
-        ]
+        picture = Picture("couplings", self.model, "Couplings as a matrix of colours.")
+        return [Text(text), picture]
 
     def _name(self, site: int) -> str:
         return f"x{site}" if self.names is None else self.names[site]

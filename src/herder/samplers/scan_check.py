@@ -1,10 +1,10 @@
-"""Whether herded Gibbs can be trusted on a model: scan orders against exact answers.
+"""Whether herded Gibbs converges on a model: scan orders against exact answers.
 
-There is no theorem for general graphs, so the model is tried. Small connected pieces of it are
+There is no theorem for general graphs, so the model is tested. Small connected pieces of it are
 cut out, with their own couplings and biases, and herded with several scan orders for T and for
-10 T sweeps; the truth is known by enumeration. Where an order converges, the error falls nearly
-tenfold; where it has reached its floor, it stays. Gibbs sampling on the same piece, with the
-same number of sweeps, is what the error has to be compared with.
+10 T sweeps; exact answers come from enumeration. Where an order converges, the error falls nearly
+tenfold; where it has reached its floor, it stays. The baseline is Gibbs sampling on the same
+piece, with the same number of sweeps.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_int
-from herder.core.summary import (
-    Picture,
-    Section,
-    Summarised,
-    Summary,
-    Table,
-    Text,
-    counted,
-    show,
-)
+from herder.core.summary import Picture, Section, Summarised, Summary, Table, Text, counted, show
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
 from herder.models.pairwise import PairwiseModel
@@ -35,22 +26,22 @@ from herder.samplers.orders import ORDERS, Field, check_model, scan_order
 
 __all__ = ["OrderReport", "ScanReport", "check_scan_orders"]
 
-#: States that a piece may have, so that it is enumerated at once.
+#: Most states of a piece, so that it is enumerated at once.
 PIECE_STATES = 2**10
 
-#: An error that falls by less than this factor over tenfold sweeps has met its floor.
+#: An error that falls by less than this factor over tenfold sweeps has reached its floor.
 STALLED = 2.0
 
-#: ... if it is this many times 1 / T: below, there is nothing left to fall.
+#: ... if it is above this many times 1 / T.
 FAR = 20.0
 
-#: Neighbourhoods of a site beyond which few come back.
+#: Neighbourhoods of a site beyond which few are visited twice.
 MANY = 2**12
 
 
 @dataclass(frozen=True)
 class OrderReport:
-    """How one scan order did, averaged over the pieces.
+    """Errors of one scan order, averaged over the pieces.
 
     Parameters
     ----------
@@ -77,18 +68,18 @@ class OrderReport:
 
 @dataclass(frozen=True)
 class ScanReport(Summarised):
-    """What `check_scan_orders` found.
+    """Errors of scan orders, the result of `check_scan_orders`.
 
     Parameters
     ----------
     orders : tuple of OrderReport
         Best first.
     n_pieces, piece_size : int
-        Pieces that were tried, and the sites of the largest.
+        Pieces that were tested, and the sites of the largest.
     n_sweeps : int
         T; the last errors are after 10 T.
     warnings : tuple of str
-        What speaks against herding this model.
+        Reasons not to herd this model.
     """
 
     orders: tuple[OrderReport, ...]
@@ -106,31 +97,21 @@ class ScanReport(Summarised):
         """Return the errors of each order beside those of Gibbs sampling, best first."""
         last = 10 * self.n_sweeps
         header = ("order", show(self.n_sweeps), show(last), "Gibbs", "joint", "Gibbs", "stalled")
-        rows = [
-            (
-                *(one.order, one.error, one.final_error, one.gibbs_error),
-                *(one.joint, one.gibbs_joint, f"{one.stalled} of {self.n_pieces}"),
-            )
-            for one in self.orders
-        ]
-        title = (
-            f"Herded Gibbs on {counted(self.n_pieces, 'piece')} of up to {self.piece_size} sites"
-        )
+        rows = []
+        for one in self.orders:
+            errors = one.error, one.final_error, one.gibbs_error, one.joint, one.gibbs_joint
+            rows.append((one.order, *errors, f"{one.stalled} of {self.n_pieces}"))
+        pieces = f"{counted(self.n_pieces, 'piece')} of up to {self.piece_size} sites"
         text = (
             f"Error of the marginals after {self.n_sweeps:,} and {last:,} sweeps, total variation "
             "to the joint distribution after the latter, and both for Gibbs:"
         )
-        picture = Picture(
-            "orders", self, "Error of each scan order after T and 10 T sweeps, and that of Gibbs."
-        )
+        description = "Error of each scan order after T and 10 T sweeps, and that of Gibbs."
+        warnings = [Text(warning, "warning") for warning in self.warnings]
         return Summary(
-            title,
-            [
-                Text(text),
-                Table(header, rows, ("", *[".1e"] * 5)),
-                *(Text(warning, "warning") for warning in self.warnings),
-            ],
-            [Section("Scan orders", [picture])],
+            f"Herded Gibbs on {pieces}",
+            [Text(text), Table(header, rows, ("", *[".1e"] * 5)), *warnings],
+            [Section("Scan orders", [Picture("orders", self, description)])],
         )
 
 
@@ -141,7 +122,7 @@ def check_scan_orders(
     n_pieces: int = 5,
     n_sweeps: int = 10_000,
 ) -> ScanReport:
-    """Try herded Gibbs on small pieces of a model, and say whether to use it.
+    """Test herded Gibbs on small pieces of a model, and report whether to use it.
 
     Parameters
     ----------
@@ -171,33 +152,29 @@ def check_scan_orders(
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
     if isinstance(orders, str) or not isinstance(orders, Sequence) or not len(orders):
         raise ParameterError("orders", "be a list of orders", orders)
-    paths = {_label(order): scan_order(model, order) for order in orders}
+    labels = [o if isinstance(o, str) else str(np.asarray(o).tolist()) for o in orders]
+    paths = {label: scan_order(model, o) for label, o in zip(labels, orders, strict=True)}
     pieces = _pieces(model, positive_int(n_pieces, "n_pieces"))
-    tried = [_try_piece(model, sites, paths, n_sweeps) for sites in pieces]
+    tested = [_test_piece(model, sites, paths, n_sweeps) for sites in pieces]
     reports = []
     for k, label in enumerate(paths):
-        errors = np.array([piece[k] for piece in tried])  # (n_pieces, 5)
+        errors = np.array([piece[k] for piece in tested])  # (n_pieces, 5)
         first, last = errors[:, 0], errors[:, 1]
         stalled = int(((first < STALLED * last) & (last > FAR / (10 * n_sweeps))).sum())
-        means = (float(mean) for mean in errors.mean(axis=0))
-        reports.append(OrderReport(label, *means, stalled=stalled))
+        reports.append(OrderReport(label, *errors.mean(axis=0).tolist(), stalled=stalled))
     reports.sort(key=lambda one: (one.stalled, one.final_error))
-    warnings = _warnings(model, reports, len(pieces))
+    warnings = _warnings(model, reports, pieces)
     return ScanReport(tuple(reports), len(pieces), len(pieces[0]), n_sweeps, warnings)
 
 
-def _label(order: str | ArrayLike) -> str:
-    return order if isinstance(order, str) else str(np.asarray(order).tolist())
-
-
 def _pieces(model: Field, n_pieces: int) -> list[NDArray[np.intp]]:
-    """Return sets of neighbouring sites, around the strongest and then the next ones."""
+    """Return sets of neighbouring sites, around the most strongly coupled ones."""
     size = int(np.log(PIECE_STATES) / np.log(model.n_states) + 1e-9)
     if model.n_sites <= size:
         return [np.arange(model.n_sites)]
     indptr, indices, weights = model.adjacency
-    strength = np.zeros(model.n_sites)
-    np.add.at(strength, np.repeat(np.arange(model.n_sites), np.diff(indptr)), np.abs(weights))
+    sites = np.repeat(np.arange(model.n_sites), np.diff(indptr))
+    strength = np.bincount(sites, np.abs(weights), model.n_sites)
     found: list[NDArray[np.intp]] = []
     taken = np.zeros(model.n_sites, dtype=bool)
     for centre in np.argsort(-strength, kind="stable"):
@@ -205,29 +182,30 @@ def _pieces(model: Field, n_pieces: int) -> list[NDArray[np.intp]]:
             break
         if taken[centre]:
             continue
-        piece, seen = [int(centre)], {int(centre)}
+        piece = [int(centre)]
+        taken[centre] = True
         for site in piece:  # grows while it is walked through: nearest sites first
             for near in indices[indptr[site] : indptr[site + 1]].tolist():
-                if near not in seen and not taken[near] and len(piece) < size:
+                if not taken[near] and len(piece) < size:
                     piece.append(near)
-                    seen.add(near)
-        taken[piece] = True
-        if not found or len(piece) >= len(found[0]) / 2:  # scraps would dilute the means
+                    taken[near] = True
+        if not found or len(piece) >= len(found[0]) / 2:  # small pieces would dilute the means
             found.append(np.array(sorted(piece), dtype=np.intp))
     return found
 
 
-def _try_piece(
+def _test_piece(
     model: Field, sites: NDArray[np.intp], paths: dict[str, NDArray[np.intp]], n_sweeps: int
 ) -> list[tuple[float, ...]]:
     """Return the errors of each order, in the order of `OrderReport`."""
-    piece = _cut(model, sites)
-    number = np.full(model.n_sites, -1)
-    number[sites] = np.arange(len(sites))
+    among, _, _ = split_couplings(model.couplings, sites, sites[:0])
+    if isinstance(model, PairwiseModel):
+        piece = PairwiseModel(among, model.biases[sites], model.states)
+    else:
+        piece = PottsModel(among, model.fields[sites])
     found = []
     for path in paths.values():
-        order = number[path]
-        order = order[order >= 0]
+        order = np.searchsorted(sites, path[np.isin(path, sites)])
         herded = piece.codes(herded_gibbs(piece, 10 * n_sweeps, order=order).samples)
         plain = piece.codes(gibbs(piece, 10 * n_sweeps, order=order).samples)
         first = _errors(piece, herded[:n_sweeps])[0]
@@ -240,7 +218,7 @@ def _errors(model: Field, codes: NDArray[np.uint8]) -> tuple[float, float]:
     """Return the root mean square error of the marginals, and the total variation."""
     exact = model.exact(method="enumerate")
     if exact.probabilities is None:
-        raise ValueError("a piece must be small enough to know all its states")
+        raise ValueError("a piece must be small enough to enumerate")
     numbers = codes @ model.n_states ** np.arange(model.n_sites)  # site 0 is the lowest digit
     share = np.bincount(numbers, minlength=len(exact.probabilities)) / len(codes)
     states = range(1, 2) if isinstance(model, PairwiseModel) else range(model.n_states)
@@ -249,21 +227,14 @@ def _errors(model: Field, codes: NDArray[np.uint8]) -> tuple[float, float]:
     return float(np.sqrt(np.mean(gap**2))), total_variation(share, exact.probabilities)
 
 
-def _cut(model: Field, sites: NDArray[np.intp]) -> Field:
-    """Return the model of some sites alone, without the others."""
-    among, _, _ = split_couplings(model.couplings, sites, sites[:0])
-    if isinstance(model, PairwiseModel):
-        return PairwiseModel(among, model.biases[sites], model.states)
-    return PottsModel(among, model.fields[sites])
-
-
-def _warnings(model: Field, reports: Sequence[OrderReport], n_pieces: int) -> tuple[str, ...]:
-    found = []
-    best = reports[0]
+def _warnings(
+    model: Field, reports: Sequence[OrderReport], pieces: Sequence[NDArray[np.intp]]
+) -> tuple[str, ...]:
+    found, best = [], reports[0]
     if best.stalled:
         found.append(
             f"with every order the error stops falling on some pieces ({best.stalled} of "
-            f"{n_pieces} with {best.order}): herded Gibbs has a floor here, which more sweeps do "
+            f"{len(pieces)} with {best.order}): herded Gibbs has a floor here that more sweeps do "
             "not lower"
         )
     worst = [one.order for one in reports if one.stalled > best.stalled]
@@ -279,9 +250,9 @@ def _warnings(model: Field, reports: Sequence[OrderReport], n_pieces: int) -> tu
     degree = int(np.diff(model.adjacency.indptr).max(initial=0))
     if degree * np.log(model.n_states) > np.log(MANY):
         found.append(
-            f"a site has {degree} neighbours: few neighbourhoods come back, herding gains little "
-            "over Gibbs sampling, and each that comes up takes memory"
+            f"a site has {degree} neighbours: few neighbourhoods are visited twice, herding gains "
+            "little over Gibbs sampling, and each takes memory"
         )
-    if n_pieces and model.n_sites > len(_pieces(model, 1)[0]):
-        found.append("pieces are small; the floor of the whole model is not known from them")
+    if model.n_sites > len(pieces[0]):
+        found.append("pieces are small; they do not show the floor of the whole model")
     return tuple(found)
