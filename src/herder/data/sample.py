@@ -232,7 +232,7 @@ def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:
 
 
 def _refuse_text(path: Path, odd: Sequence[str], roles: Roles) -> None:
-    label = f", or label_column={odd[0]} if it is the label" if roles.label is None else ""
+    label = f", or pass label_column={odd[0]}" if roles.label is None else ""
     raise ValueError(
         f"{path} must have columns of numbers, got text in {listed([repr(n) for n in odd], 5)}: "
         f"pass drop={','.join(odd)} to carry it along{label}"
