@@ -25,7 +25,7 @@ CSV_BLOCK = 2**17
 
 
 def open_csv(path: Path, broken: BrokenRows) -> TableSource:
-    """Look through a file and find the types of its columns; ``broken`` takes broken rows."""
+    """Open a file after a first pass that finds column types; ``broken`` takes broken rows."""
     names = _header(path, next(_blocks(path, 1))[1][0])
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
@@ -121,7 +121,7 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
 def _parted(
     lines: list[int], rows: list[list[str]], width: int
 ) -> tuple[list[int], list[list[str]], list[BrokenRow]]:
-    """Part whole rows from those of another length."""
+    """Separate complete rows from those of another length."""
     if set(map(len, rows)) == {width}:
         return lines, rows, []
     rule = f"must have {width} fields, as the header has"
@@ -132,7 +132,7 @@ def _parted(
 
 
 def _kind(kind: str, fields: set[str]) -> str:
-    """Narrowest of int, float and text that holds ``fields`` and all that ``kind`` held."""
+    """Return the narrowest of int, float and text for ``fields`` and all that ``kind`` held."""
     if kind == "text":
         return kind
     for field in fields:
