@@ -133,11 +133,16 @@ def test_weights_of_draws_follow_the_rows():
         ([1, -2], None, ValueError, "be finite and not negative, got -2.0 in row 1"),
         ([np.nan, 2], None, ValueError, "got nan in row 0"),
         ([np.inf, 2], None, ValueError, "got inf in row 0"),
-        ([0, 0], None, ValueError, "must give some row a weight, got 0.0 for all"),
+        ([0, 0], None, ValueError, "more than zero for some row, got 0.0 for all"),
         (["a", "b"], None, TypeError, "sample_weight must hold numbers"),
         (None, [np.nan, 2], ValueError, "log_weight must hold finite logarithms.*got nan"),
         (None, [np.inf, 2], ValueError, "got inf in row 0"),
-        (None, [-np.inf] * 2, ValueError, "must give some row a weight, got -inf for all"),
+        (
+            None,
+            [-np.inf] * 2,
+            ValueError,
+            "log_weight must be finite for some row, got -inf for all",
+        ),
     ],
 )
 def test_weights_that_cannot_be(weight, log, kind, message):

@@ -2,7 +2,7 @@
 
 A first pass over the whole file finds the types of the columns, and rows that are broken: those
 with more or fewer fields than the header. The types are those of all other rows: a column with one
-word among its numbers is text, and whoever wants numbers from it finds the line of the word.
+word among its numbers is text, and readers that need numbers can name the line of the word.
 """
 
 import csv
@@ -20,7 +20,7 @@ from herder.data.source import TEXT_BYTES, Block, BrokenRow, Chunk, TableSource
 
 __all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
 
-#: Fields looked at together while the types are found.
+#: Fields that are read at a time while the types are found.
 CSV_BLOCK = 2**17
 
 
@@ -67,7 +67,7 @@ def open_csv(path: Path, broken: BrokenRows) -> TableSource:
 
 
 def is_csv_number(field: str) -> bool:
-    """Whether a field is a number; 007 and whole numbers beyond 64 bits are codes."""
+    """Return whether a field is a number; 007 and whole numbers beyond 64 bits are codes."""
     return _kind("int", {field}) != "text"
 
 

@@ -102,7 +102,7 @@ class _Member:
 
     def blocks(self, archive: zipfile.ZipFile, n: int) -> Iterator[NDArray[Any]]:
         with archive.open(self.file) as stream:
-            if self.fortran and len(self.shape) > 1:
+            if self.fortran:
                 whole = np.lib.format.read_array(stream, allow_pickle=False)
                 for start in range(0, len(whole), n):
                     yield whole[start : start + n]

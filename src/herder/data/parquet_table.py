@@ -50,7 +50,7 @@ def open_parquet(path: Path) -> TableSource:
 
 
 def _has_nulls(file: Any, j: int) -> bool:
-    """Whether column ``j`` has missing values anywhere: its dtype must not change by chunk."""
+    """Return whether column ``j`` has missing values: its dtype must not change by chunk."""
     if not file.schema_arrow.field(j).nullable:
         return False
     for group in range(file.metadata.num_row_groups):

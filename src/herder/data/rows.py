@@ -1,6 +1,6 @@
 r"""Read a sample: rows of numbers, their weights and labels, rows forced in or excluded.
 
-Weights are normalised to :math:`\sum_i q_i = 1`. Importance samplers give their logarithms,
+Weights are normalised to :math:`\sum_i q_i = 1`. Importance samplers return their logarithms,
 :math:`\ell_i`, which may be far below what a float can hold as a weight, so
 
 .. math:: q_i = \frac{\exp(\ell_i - \max_j \ell_j)}{\sum_k \exp(\ell_k - \max_j \ell_j)}.
@@ -74,9 +74,9 @@ class Rows:
     def take(self, table: Any, indices: NDArray[np.intp]) -> Any:
         """Return rows of a table that is aligned with this sample, in the table's own form.
 
-        Arrays and sparse matrices give rows (chains and draws flattened), frames give frames,
-        mappings give mappings, xarray objects keep chain and draw as coordinates of one new
-        dimension ``sample``, and ArviZ objects give their posterior so.
+        Arrays and sparse matrices return rows (chains and draws flattened), frames and mappings
+        their own kind; xarray objects keep chain and draw as coordinates of one new dimension
+        ``sample``, and so does the posterior of ArviZ objects.
         """
         return take_rows(table, np.asarray(indices, dtype=np.intp), self.shape)
 
@@ -221,7 +221,8 @@ def read_weights(
         weight = row_weights(given, n, name)
     top = weight.max()
     if top == (-np.inf if logarithms else 0):
-        raise ParameterError(name, "give some row a weight", got=f"{top} for all")
+        rule = "be finite for some row" if logarithms else "be more than zero for some row"
+        raise ParameterError(name, rule, got=f"{top} for all")
     # relative to the largest, so that the sum cannot overflow
     weight = np.exp(weight - top) if logarithms else weight / top
     return None if weight.min() == weight.max() else weight / weight.sum()
@@ -233,7 +234,7 @@ def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     Parameters
     ----------
     y : array-like of shape (n,)
-        Text, whole numbers or booleans; a frame's column will do.
+        Text, whole numbers or booleans; a column of a frame.
     n : int
         Number of rows.
     """

@@ -73,7 +73,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample as numbers, and the way to all columns of chosen rows.
+    """A sample as numbers, with a function that reads all columns of chosen rows.
 
     Parameters
     ----------

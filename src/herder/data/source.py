@@ -100,8 +100,8 @@ class TableSource:
         for found in self.read(max(1, max_bytes // max(1, self.row_bytes))):
             if isinstance(found, dict):
                 places = np.arange(len(found[self.names[0]])) + before + 1
+                before += len(places)
                 found = Block(found, places)
-            before += len(found)
             yield found
 
     def chunks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:

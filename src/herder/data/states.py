@@ -128,7 +128,7 @@ def _first_text(X: Any) -> str | None:
 
 
 def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
-    """Check columns by name as rows of a frame are checked, without a frame."""
+    """Return columns by name as rows, checked as a frame is, without a frame."""
     from sklearn.base import BaseEstimator
 
     names = np.array([str(name) for name in X], dtype=object)

@@ -98,7 +98,7 @@ def read_form(X: Any) -> TableForm:
 
 
 def _keeps(column: Any, dtype: Any) -> bool:
-    """Whether a decoded pandas column may take its old dtype: binned integers may not."""
+    """Return whether a decoded pandas column may take its old dtype: binned integers may not."""
     kind = getattr(dtype, "kind", "O")
     if kind not in "iub" or column.dtype.kind != "f":
         return True
