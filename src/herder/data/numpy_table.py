@@ -70,7 +70,7 @@ def write_npy(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> No
             for name, column in chunk.items():
                 if column.dtype.kind not in "biuf":
                     found = f"{column.dtype} in {name!r}"
-                    raise UnfitError(f"a .npy table must hold numbers only, got {found}")
+                    raise UnfitError(f"a .npy table must hold numbers only, got {found}; use .csv")
             if dtype is None:
                 dtype = np.result_type(*(column.dtype for column in chunk.values()))
                 _npy_header(stream, (0, len(names)), dtype)
