@@ -60,7 +60,7 @@ def test_signs_are_found_and_asked_for(monkeypatch):
         (
             [[0, 1], [0, np.nan]],
             "auto",
-            "X must be finite, got nan in row 1, column x1; a fitted machine fills",
+            "X must be finite, got NaN in row 1, column x1; a fitted machine fills",
         ),
         ([[0, np.inf]], "auto", "X must be finite, got inf in row 0, column x1"),
         ([["yes", "no"]], "auto", "X must be numbers, got 'yes' in row 0, column x0: recode"),
@@ -85,10 +85,10 @@ def test_gaps_and_texts_are_named_by_row_and_column(form):
     with refuses("X", match="got 'no' in row 2, column b: recode text"):
         BoltzmannMachine().fit(form(TEXTS))
     machine = BoltzmannMachine()
-    with refuses("X", match="got nan in row 1, column b"):
+    with refuses("X", match="got NaN in row 1, column b"):
         machine.fit(form(GAPS))
     machine.fit(form(FULL))
-    with refuses("X", match="got nan in row 1, column b"):
+    with refuses("X", match="got NaN in row 1, column b"):
         machine.score(form(GAPS))
     np.testing.assert_array_equal(machine.impute(form(GAPS))[:, 0], GAPS["a"])
 
@@ -98,9 +98,9 @@ def test_gaps_of_later_blocks_and_of_sparse_rows_are_found(monkeypatch):
     rows = np.zeros((5, 2))
     rows[3, 1] = np.nan
     for X in (rows, sparse.csr_array(rows)):
-        with refuses("X", match="got nan in row 3, column x1"):
+        with refuses("X", match="got NaN in row 3, column x1"):
             read_codes(BaseEstimator(), X, "auto")
-        with refuses("X", match="got nan in row 3, column x1"):
+        with refuses("X", match="got NaN in row 3, column x1"):
             read_codes(BaseEstimator(), X, "auto", binarize=0.0)
     rows[3, 1] = -np.inf
     with refuses("X", match="got -inf in row 3, column x1"):

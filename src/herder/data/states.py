@@ -69,9 +69,10 @@ def read_codes(
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             value, name = values[row, column], column_names(estimator)[column]
-            found = f"{value:g} in row {part.start + row}, column {name}"
+            place = f"in row {part.start + row}, column {name}"
+            found = f"{value:g} {place}"
             if np.isnan(value):
-                found += "; a fitted machine fills missing entries by impute"
+                found = f"NaN {place}; a fitted machine fills missing entries by impute"
             raise ParameterError("X", "be finite", got=found)
         if binarize is None:
             others = values[(values != 1) & ~unknown]
