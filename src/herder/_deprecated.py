@@ -1,4 +1,4 @@
-"""Names of the version before: they still work, with a warning that names the new one."""
+"""Deprecated names: they still work, with a warning that names the new one."""
 
 import warnings
 from collections.abc import Callable, Mapping

@@ -25,13 +25,7 @@ if TYPE_CHECKING:
         """Compile ``function`` on first call and keep the result on disk."""
         ...
 
-    def jit_fused(function: F) -> F:
-        """Compile with fused multiply-add."""
-        ...
-
-    def jit_relaxed(function: F) -> F:
-        """Compile with fused multiply-add and sums in any order."""
-        ...
+    jit_fused = jit_relaxed = jit
 
     def prefetch(table: Any, row: int) -> None:
         """Ask for a row of a C-contiguous table, to be written soon."""

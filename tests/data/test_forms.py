@@ -81,23 +81,23 @@ def test_chains_are_flattened_chain_by_chain():
 @pytest.mark.parametrize(
     ("X", "kind", "message"),
     [
-        (np.zeros(5), ValueError, r"got shape (5,). Reshape your data: X.reshape(-1, 1) if"),
+        (np.zeros(5), ValueError, r"got shape (5,). Reshape your data: X.reshape(-1, 1) for"),
         (3.0, TypeError, "X must be an array, a frame or draws, got float"),
         ([[1.0], [2.0, 3.0]], ValueError, "X must have rows of one length"),
         (np.zeros((0, 3)), ValueError, "at least one row and one column, got 0 sample(s), 3"),
         (np.zeros((4, 0)), ValueError, "0 feature(s) (shape=(4, 0)) while a minimum of 1 is"),
         (np.zeros((2, 0, 3)), ValueError, "at least one row"),
         (np.zeros((2, 3, 0)), ValueError, "at least one row and one column"),
-        ([["a", "b"]], ValueError, "got text in 'x0', text in 'x1'; leave out X[:, 0], X[:, 1],"),
+        ([["a", "b"]], ValueError, "got text in 'x0', text in 'x1'; leave them out,"),
         ([[1, "b"]], ValueError, "X must have columns of numbers only, got text in 'x0'"),
-        (np.array([[1, "b"]], object), ValueError, "got objects in 'x1'; leave out X[:, 1],"),
+        (np.array([[1, "b"]], object), ValueError, "got objects in 'x1'; leave them out,"),
         (np.zeros((2, 2), "M8[D]"), ValueError, "dates in 'x0'"),
         (np.zeros((2, 2), complex), ValueError, "Complex data not supported"),
-        (sparse.csr_matrix(np.eye(3)), TypeError, "got a sparse matrix of shape (3, 3)"),
+        (sparse.csr_matrix(np.eye(3)), TypeError, "X must be dense, got a sparse matrix"),
         (np.ma.masked_equal(np.eye(3), 0), ValueError, "no masked values, got 6"),
         (np.zeros(3, [("a", float)]), TypeError, "got a structured one"),
         (pd.Series([1.0]), TypeError, "X.to_frame() makes it one column"),
-        (pl.LazyFrame({"a": [1.0]}), TypeError, "X.collect() makes it"),
+        (pl.LazyFrame({"a": [1.0]}), TypeError, "got a lazy frame: X.collect()"),
     ],
 )
 def test_what_is_not_a_table_of_numbers_is_refused(X, kind, message):
@@ -167,7 +167,7 @@ def test_polars_frames():
     assert rows.values.tolist() == [[1, 1, 0.5], [2, 0, 1.5]]
     assert read_rows(X.select(pl.col("c").cast(pl.Float32))).values.dtype == np.float32
     odd = X.with_columns(town=pl.lit("Rome"), day=pl.lit("2020-01-01").str.to_date())
-    with refuses("X", match=r"String in 'town', Date in 'day'; .*X.drop\('town', "):
+    with refuses("X", match=r"String in 'town', Date in 'day'; .*X.drop\(\['town', "):
         read_rows(odd)
 
 
@@ -239,7 +239,7 @@ def test_one_chain_and_stacked_samples():
         (xr.DataArray(np.eye(3), dims=("a", "b")), "dimensions chain and draw"),
         (posterior().assign(t=(("chain", "draw"), np.full((2, 5), "u"))), "text in 't'; drop"),
         ({"a": np.zeros((2, 3)), "b": np.zeros((3, 2))}, r"got {'a': \(2, 3\), 'b': \(3, 2\)}"),
-        ({}, "X as a mapping must hold arrays"),
+        ({}, "X must hold arrays"),
         ({"a": np.array(["u"])}, "text in 'a'; leave them out of the mapping"),
         ({"a": np.array([1.0, np.nan])}, "a mask over each array"),
     ],

@@ -127,14 +127,10 @@ def test_default_width_type_and_single_precision() -> None:
 
 
 BAD: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: hashed("one text"), TypeError, "got one text: put it into a list"),
-    (lambda: hashed({"a": 1}), TypeError, "got one dict: put it into a list"),
+    (lambda: hashed("one text"), TypeError, "got one str: use a list"),
+    (lambda: hashed({"a": 1}), TypeError, "got one dict: use a list"),
     (lambda: hashed([b"bytes"]), TypeError, "got bytes: decode it"),
-    (
-        lambda: hashed([3]),
-        TypeError,
-        "rows must",
-    ),
+    (lambda: hashed([3]), TypeError, "rows must"),
     (lambda: hashed(["a b", ["c"]]), ValueError, "got a text in row 0 and tokens in row 1"),
     (lambda: hashed([["a"], {"a": 1}]), ValueError, "tokens in row 0 and a dict in row 1"),
     (lambda: hashed([["a"], ["b", 3]]), TypeError, "tokens that are texts, got row 1:"),
@@ -154,7 +150,7 @@ def test_errors(call: Callable[[], object], error: type[Exception], text: str) -
 
 def test_a_data_frame_is_not_taken_for_its_column_names() -> None:
     frame = pd.DataFrame({"text": ["a b"], "more": ["c d"]})
-    with refuses("rows", TypeError, match="got a data frame: give one column of texts"):
+    with refuses("rows", TypeError, match="got one DataFrame: use one column"):
         hashed(frame)
     assert hashed(frame["text"]).shape[0] == 1
     assert hashed(frame.to_dict("records")).nnz == 2

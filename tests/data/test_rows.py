@@ -133,11 +133,16 @@ def test_weights_of_draws_follow_the_rows():
         ([1, -2], None, ValueError, "be finite and not negative, got -2.0 in row 1"),
         ([np.nan, 2], None, ValueError, "got nan in row 0"),
         ([np.inf, 2], None, ValueError, "got inf in row 0"),
-        ([0, 0], None, ValueError, "must give some row a weight, got zero for all"),
+        ([0, 0], None, ValueError, "more than zero for some row, got 0.0 for all"),
         (["a", "b"], None, TypeError, "sample_weight must hold numbers"),
         (None, [np.nan, 2], ValueError, "log_weight must hold finite logarithms.*got nan"),
         (None, [np.inf, 2], ValueError, "got inf in row 0"),
-        (None, [-np.inf] * 2, ValueError, "must give some row a weight, got minus infinity"),
+        (
+            None,
+            [-np.inf] * 2,
+            ValueError,
+            "log_weight must be finite for some row, got -inf for all",
+        ),
     ],
 )
 def test_weights_that_cannot_be(weight, log, kind, message):
@@ -173,7 +178,7 @@ def test_labels_may_be_whole_numbers():
     ("y", "kind", "message"),
     [
         ([1, 2], ValueError, "y must have one value per row"),
-        ([1.0, 2.5, 3.0], ValueError, "y must hold labels, got 2.5 in row 1; cut measurements"),
+        ([1.0, 2.5, 3.0], ValueError, "y must hold text or whole numbers, got 2.5 in row 1"),
         ([1.0, np.nan, 3.0], ValueError, "got nan in row 1"),
         (["a", None, None], ValueError, "none in 2 rows, first in row 1"),
         (pd.Series([1, None, 3], dtype="Int64"), ValueError, "in row 1"),
@@ -187,13 +192,13 @@ def test_labels_that_cannot_be(y, kind, message):
         read_labels(y, 3)
 
 
-def test_settled_rows():
-    chosen, barred = read_choice([5, 2], [False, True, False, True, False, False], 6, 3)
-    assert chosen.tolist() == [5, 2]
-    assert barred.tolist() == [1, 3]
-    chosen, barred = read_choice(None, [], 6, 3)
-    assert len(chosen) == len(barred) == 0
-    assert chosen.dtype == barred.dtype == np.intp
+def test_rows_forced_in_and_excluded():
+    forced, excluded = read_choice([5, 2], [False, True, False, True, False, False], 6, 3)
+    assert forced.tolist() == [5, 2]
+    assert excluded.tolist() == [1, 3]
+    forced, excluded = read_choice(None, [], 6, 3)
+    assert len(forced) == len(excluded) == 0
+    assert forced.dtype == excluded.dtype == np.intp
 
 
 @pytest.mark.parametrize(
@@ -204,12 +209,12 @@ def test_settled_rows():
         (None, [-1], ValueError, "exclude must hold row numbers from 0 to 5, got -1"),
         ([1.0], None, TypeError, "include must hold row numbers, or a mask"),
         ([[1]], None, TypeError, "include must hold row numbers"),
-        ([True, False], None, ValueError, "include as a mask must have 6 values"),
+        ([True, False], None, ValueError, "include must have 6 values as a mask"),
         ([1, 2], [2, 3], ValueError, "exclude must not hold rows of include, got row 2 in both"),
         ([0, 1, 2, 3], None, ValueError, "at most n_select rows, 3, got 4"),
         (None, np.ones(6, bool), ValueError, "exclude must leave a row to choose, got all 6"),
     ],
 )
-def test_settled_rows_that_cannot_be(include, exclude, kind, message):
+def test_bad_choices_are_refused(include, exclude, kind, message):
     with pytest.raises(kind, match=message):
         read_choice(include, exclude, 6, 3)

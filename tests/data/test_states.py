@@ -60,7 +60,7 @@ def test_signs_are_found_and_asked_for(monkeypatch):
         (
             [[0, 1], [0, np.nan]],
             "auto",
-            "no missing entries here, got NaN in row 1, column x1",
+            "X must be finite, got NaN in row 1, column x1; a fitted machine fills",
         ),
         ([[0, np.inf]], "auto", "X must be finite, got inf in row 0, column x1"),
         ([["yes", "no"]], "auto", "X must be numbers, got 'yes' in row 0, column x0: recode"),
@@ -82,10 +82,10 @@ GAPS = {"a": [0, 1, 1], "b": [1, None, np.nan]}
 
 @pytest.mark.parametrize("form", [dict, pd.DataFrame, lambda t: pl.DataFrame(t, strict=False)])
 def test_gaps_and_texts_are_named_by_row_and_column(form):
-    with refuses("X", match="got 'no' in row 2, column b: recode texts"):
+    with refuses("X", match="got 'no' in row 2, column b: recode text"):
         BoltzmannMachine().fit(form(TEXTS))
     machine = BoltzmannMachine()
-    with refuses("X", match="got NaN in row 1, column b: leave such rows out"):
+    with refuses("X", match="got NaN in row 1, column b"):
         machine.fit(form(GAPS))
     machine.fit(form(FULL))
     with refuses("X", match="got NaN in row 1, column b"):

@@ -1,4 +1,4 @@
-"""The loop, the numbers it runs on, and what can be said about a run."""
+"""The loop, the numbers it runs on, and diagnostics of a run."""
 
 from herder.core.averages import RunningAverage
 from herder.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint

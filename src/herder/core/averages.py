@@ -24,7 +24,7 @@ __all__ = ["RunningAverage"]
 
 
 class RunningAverage:
-    """The average of ``function(state)`` over the states seen so far.
+    """Running average of ``function(state)`` over the states seen so far.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class RunningAverage:
         if np.object_ in (term.dtype, old.dtype):
             if np.float64 in (term.dtype, old.dtype):
                 raise TypeError("function(state) must be always exact or always float, got both")
-            self._sum = np.asarray(_as_object(old) + _as_object(term), dtype=object)
+            self._sum = np.asarray(old.astype(object) + term.astype(object), dtype=object)
             return
         a, b = old.astype(np.float64), term.astype(np.float64)
         total = np.asarray(a + b)
@@ -99,9 +99,3 @@ class RunningAverage:
         for earlier in (self._lost, lost):
             error = error if earlier is None else error + earlier
         self._sum, self._lost = total, np.asarray(error)
-
-
-def _as_object(array: NDArray[Any]) -> NDArray[Any]:
-    entries = np.empty(array.shape, dtype=object)
-    entries[...] = np.asarray(array.tolist(), dtype=object)  # np.int64 would wrap
-    return entries

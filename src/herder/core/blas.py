@@ -10,7 +10,7 @@ __all__ = ["one_blas_thread"]
 
 @lru_cache(maxsize=1)
 def _controller() -> Any:
-    """Look for the libraries that are loaded: slow, so once."""
+    """Find the loaded libraries: slow, so once."""
     import_module("scipy.linalg")  # its BLAS must be among them
     return import_module("threadpoolctl").ThreadpoolController()
 

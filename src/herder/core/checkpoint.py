@@ -1,4 +1,4 @@
-"""Checkpoints: a step of a herd on disk, from which it goes on exactly.
+"""Checkpoints: a step of a herd on disk, from which it resumes exactly.
 
 The file is that of `herder.core.state`. The state must be an integer or an array. Fractions are
 kept as text, so they come back exactly.
@@ -24,7 +24,7 @@ __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """Where a herd stood.
+    """A step of a herd, as it was saved.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Checkpoint:
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a checkpoint of what `to_state` gave."""
+        """Return the checkpoint that `to_state` was called on."""
         weights, state = arrays["weights"], arrays["state"]
         if header["exact"]:
             weights = _from_text(weights).reshape(header["weights_shape"])
@@ -95,7 +95,7 @@ def save_checkpoint(
     arrays: dict[str, NDArray[Any]] | None = None,
     meta: dict[str, Any] | None = None,
 ) -> None:
-    """Write a step to a file; ``herd`` goes on from it as if never stopped.
+    """Write a step to a file, from which ``herd`` resumes as if never stopped.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def load_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     Returns
     -------
     Checkpoint
-        Go on with ``herd(system, c.weights, state=c.state, t=c.t, scale=c.scale)``.
+        Resume with ``herd(system, c.weights, state=c.state, t=c.t, scale=c.scale)``.
     """
     return load_as(Checkpoint, path)
 
@@ -135,6 +135,4 @@ def _as_text(weights: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _from_text(text: NDArray[Any]) -> NDArray[Any]:
     entries = [Fraction(entry) for entry in text.tobytes().decode("ascii").split()]
-    weights = np.empty(len(entries), dtype=object)
-    weights[:] = entries
-    return weights
+    return np.array(entries, dtype=object)

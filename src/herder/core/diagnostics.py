@@ -1,11 +1,11 @@
-r"""What can be said about a run: the cycling condition, the weights' growth, the moment error.
+r"""Diagnostics of a run: the cycling condition, the weights' growth, the moment error.
 
 The residuals of T steps sum to :math:`(w_T - w_0) / \eta`, so the moment error is
 
 .. math:: \Bigl\| \bar\phi - \tfrac1T \sum_t \phi(s_t) \Bigr\|
           = \tfrac1T \Bigl\| \frac{w_T - w_0}{\eta} \Bigr\| ,
 
-and the weights tell all: bounded weights mean an error of order 1/T, linear growth an error
+so the weights suffice: bounded weights mean an error of order 1/T, linear growth an error
 that stays ([welling2009]_, proposition 1 and section 3). Linear growth has two causes, which
 the norm alone cannot distinguish:
 
@@ -61,7 +61,7 @@ class Violations:
     Attributes
     ----------
     n_steps : int
-        Steps looked at.
+        Steps that were checked.
     n_violations : int
         Steps with a positive inner product of weights and residual.
     worst : int, float or Fraction
@@ -182,9 +182,8 @@ def moment_error(
     >>> moment_error([0, 0], [3, -4], 100)
     0.05
     """
-    first, last = as_numbers(start, "start"), as_numbers(weights, "weights")
-    if first.shape != last.shape:
-        raise ParameterError("weights", f"have shape {first.shape}", last.shape)
+    first = as_numbers(start, "start")
+    last = as_numbers(weights, "weights", first.shape)
     steps = positive_int(t, "t")
     # exact numbers are subtracted exactly: the difference may be far smaller than they are
     gap = np.asarray(last - first if scale == 1.0 else last / scale - first, dtype=np.float64)
@@ -213,9 +212,7 @@ def fit_rate(t: ArrayLike, error: ArrayLike) -> Rate:
     >>> round(fit_rate([1, 10, 100], [5.0, 0.5, 0.05]).slope, 12)
     -1.0
     """
-    steps, errors = _as_path(t, "t"), _as_path(error, "error")
-    if steps.shape != errors.shape:
-        raise ParameterError("error", f"have shape {steps.shape}", errors.shape)
+    steps, errors = _as_path(t, error, "error")
     if (steps <= 0).any():
         raise ParameterError("t", "be positive", steps.min())
     if (errors < 0).any():
@@ -224,11 +221,8 @@ def fit_rate(t: ArrayLike, error: ArrayLike) -> Rate:
     x, y = np.log(steps[kept]), np.log(errors[kept])
     n_points = len(x)
     if n_points < 2 or np.ptp(x) == 0:
-        raise ParameterError(
-            "error",
-            "be positive at two different steps at least",
-            got=f"{len(np.unique(x))} such step(s)",
-        )
+        found = f"{len(np.unique(x))} such step(s)"
+        raise ParameterError("error", "be positive at two different steps at least", got=found)
     dx, dy = x - x.mean(), y - y.mean()
     spread = float(dx @ dx)
     slope = float(dx @ dy) / spread
@@ -259,9 +253,7 @@ def growth(t: ArrayLike, weight_norm: ArrayLike) -> Growth:
     >>> growth([1, 10, 100, 1000], [2.0, 3.0, 2.5, 2.9]).linear
     False
     """
-    steps, norms = _as_path(t, "t"), _as_path(weight_norm, "weight_norm")
-    if steps.shape != norms.shape:
-        raise ParameterError("weight_norm", f"have shape {steps.shape}", norms.shape)
+    steps, norms = _as_path(t, weight_norm, "weight_norm")
     last = steps >= steps.max() / 10 if len(steps) else steps > 0
     if not norms[last].any():
         return Growth(0.0, linear=False)
@@ -279,7 +271,7 @@ def explain_growth(
     known: ArrayLike | None = None,
     from_data: bool = False,
 ) -> Diagnosis:
-    """Say why the weights grow: inconsistent moments, or a search that is stuck.
+    """Explain why the weights grow: inconsistent moments, or a search that is stuck.
 
     Parameters
     ----------
@@ -310,63 +302,43 @@ def explain_growth(
     if not found.linear:
         return Diagnosis("bounded", f"the weight norm grows like t^{found.exponent:.2f}")
     w = as_numbers(weights, "weights")
-    wanted = _score(w, target, "target")
-    reached = _score(w, features, "features")
-    best = None if exact is None else _score(w, exact, "exact")
-    others = [
-        s for s in (best, None if known is None else _score(w, known, "known")) if s is not None
-    ]
-    slack = _slack(w, [wanted, reached, *others])
+    given = {"target": target, "features": features, "exact": exact, "known": known}
+    scores = {name: _score(w, x, name) for name, x in given.items() if x is not None}
+    wanted, reached, best = scores["target"], scores["features"], scores.get("exact")
+    rounded = w.dtype == np.float64 or any(isinstance(s, float) for s in scores.values())
+    slack = SCORE_TOL * max(abs(float(s)) for s in scores.values()) if rounded else 0.0
     if best is not None and wanted > best + slack:
         gap = float(wanted - best)
-        return Diagnosis(
-            "inconsistent moments",
-            f"in the direction of the weights the target scores {gap:.6g} above every state",
-            gap / norm(w),
-        )
-    better = max(others, default=reached)
+        reason = f"in the direction of the weights the target scores {gap:.6g} above every state"
+        return Diagnosis("inconsistent moments", reason, gap / norm(w))
+    better = max(score for name, score in scores.items() if name != "target")
     if better > reached + slack:
         reason = f"the search returned a score {float(better - reached):.6g} below a known state"
         if better < wanted - slack:
-            reason += (
-                "; that state is below the target too: the moments may be inconsistent as well"
-            )
+            reason += ", which is below the target: the moments may be inconsistent as well"
         return Diagnosis("stuck search", reason)
     if from_data and reached < wanted - slack:
-        return Diagnosis(
-            "stuck search",
-            "the target is a mean of data rows, and some row scores "
-            f"{float(wanted - reached):.6g} more than the search returned",
-        )
+        gap = float(wanted - reached)
+        reason = f"the target is a mean of rows, one of which scores {gap:.6g} above the search"
+        return Diagnosis("stuck search", reason)
+    reason = "neither an exact maximum nor a better state is known"
     if from_data or best is not None:
-        return Diagnosis(
-            "undecided",
-            "the cycling condition holds at these weights: they grow for want of steps, "
-            "or elsewhere on the path",
-        )
-    return Diagnosis(
-        "undecided",
-        "neither an exact maximum nor a better state is at hand to tell inconsistent moments "
-        "from a stuck search",
-    )
+        reason = "the cycling condition holds at these weights: more steps may decide"
+    return Diagnosis("undecided", reason)
 
 
-def _as_path(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    path = as_numbers(values, name).astype(np.float64)
-    if path.ndim != 1:
-        raise ParameterError(name, "be one-dimensional", got=f"shape {path.shape}")
-    return path
+def _as_path(
+    t: ArrayLike, values: ArrayLike, name: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return steps and the values after them as floats, of one length."""
+    steps = as_numbers(t, "t").astype(np.float64)
+    if steps.ndim != 1:
+        raise ParameterError("t", "be one-dimensional", got=f"shape {steps.shape}")
+    return steps, as_numbers(values, name, steps.shape).astype(np.float64)
 
 
 def _score(weights: NDArray[Any], values: ArrayLike, name: str) -> Number:
-    vector = as_numbers(values, name)
-    if vector.shape != weights.shape:
-        raise ParameterError(name, f"have shape {weights.shape}", vector.shape)
+    vector = as_numbers(values, name, weights.shape)
     if vector.dtype != weights.dtype:
         return inner(weights.astype(np.float64), vector.astype(np.float64))
     return inner(weights, vector)
-
-
-def _slack(weights: NDArray[Any], scores: list[Number]) -> float:
-    exact = weights.dtype != np.float64 and not any(isinstance(s, float) for s in scores)
-    return 0.0 if exact else SCORE_TOL * max(abs(float(s)) for s in scores)

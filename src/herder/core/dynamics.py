@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import non_negative_int
+from herder._validation import non_negative_int, positive_number
 from herder.core.units import Number, as_numbers, inner, largest, norm
 
 __all__ = ["HerdingSystem", "Step", "herd"]
@@ -107,7 +107,7 @@ def herd(
     system : HerdingSystem
         Supplies ``maximise`` and ``residual``.
     weights : array-like
-        Where to start. Its number type is that of the run: int64, float64, or object arrays
+        Initial weights. Their number type is that of the run: int64, float64, or object arrays
         of fractions; residuals must have the same type and shape.
     rates : array-like, optional
         Positive step size per feature, or one for all; integers if the weights are int64.
@@ -124,7 +124,7 @@ def herd(
     -------
     iterator of Step
         ``herd(system, step.weights, state=step.state, t=step.t, scale=step.scale)``, with the
-        same rates and ``max_norm``, goes on where ``step`` ended: n then m steps are n + m steps.
+        same rates and ``max_norm``, continues after ``step``: n then m steps are n + m steps.
 
     Examples
     --------
@@ -140,15 +140,14 @@ def herd(
     if start.dtype == np.int64 and largest(start) > _LIMIT:
         raise ParameterError("weights", "stay below 2**62 in int64", largest(start))
     steps_done = non_negative_int(t, "t")
-    if not (scale > 0 and np.isfinite(scale)):
-        raise ParameterError("scale", "be positive and finite", scale)
-    if max_norm is not None and not (max_norm > 0 and np.isfinite(max_norm)):
-        raise ParameterError("max_norm", "be positive and finite", max_norm)
+    scale = positive_number(scale, "scale")
+    if max_norm is not None:
+        max_norm = positive_number(max_norm, "max_norm")
     if start.dtype != np.float64 and (max_norm is not None or scale != 1.0):
         name, rule = ("scale", "be 1") if max_norm is None else ("max_norm", "be None")
         raise ParameterError(name, f"{rule} unless weights are float64", got=str(start.dtype))
     step_size = None if rates is None else _as_rates(rates, start)
-    return _steps(system, start, step_size, state, steps_done, float(scale), max_norm)
+    return _steps(system, start, step_size, state, steps_done, scale, max_norm)
 
 
 def _steps(
@@ -189,33 +188,19 @@ def _moved(
 
 def _like(residual: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     given: NDArray[Any] = np.asarray(residual)
-    if given.shape != weights.shape:
-        raise ParameterError("residual", f"have shape {weights.shape}", given.shape)
     if given.dtype != weights.dtype:
-        raise ParameterTypeError(
-            "residual",
-            f"be {weights.dtype} like the weights",
-            got=f"{given.dtype}; start from weights of the number type of the system's target",
-        )
-    return as_numbers(given, "residual")
+        found = f"{given.dtype}; start from weights of the number type of the system's target"
+        raise ParameterTypeError("residual", f"be {weights.dtype} like the weights", got=found)
+    return as_numbers(given, "residual", weights.shape)
 
 
 def _as_rates(rates: ArrayLike, weights: NDArray[Any]) -> NDArray[Any]:
     given = as_numbers(rates, "rates")
     if given.ndim and given.shape != weights.shape:
         raise ParameterError("rates", f"be a scalar or {weights.shape}", given.shape)
-    if given.dtype == np.float64 and weights.dtype != np.float64:
-        raise ParameterTypeError(
-            "rates", f"be exact when weights are {weights.dtype}", got="float64"
-        )
-    if given.dtype == np.object_ and weights.dtype != np.object_:
-        raise ParameterTypeError(
-            "rates", f"be numbers like the weights ({weights.dtype})", got="object"
-        )
+    if given.dtype not in (np.int64, weights.dtype):
+        rule = f"be integers or {weights.dtype} like the weights"
+        raise ParameterTypeError("rates", rule, got=str(given.dtype))
     if not (given > 0).all():
         raise ParameterError("rates", "be positive", given.min())
-    if weights.dtype == np.object_:
-        exact = np.empty(given.shape, dtype=object)
-        exact[...] = np.asarray(given.tolist(), dtype=object)  # np.int64 would wrap
-        return np.broadcast_to(exact, weights.shape)
     return np.broadcast_to(given.astype(weights.dtype), weights.shape)

@@ -104,20 +104,17 @@ class EnumeratedSystem:
         elif probabilities is not None:
             moments = _from_probabilities(probabilities, table)
         else:
-            moments = as_numbers(np.asarray(target), "target")
-        if moments.shape != table.shape[1:]:
-            raise ParameterError("target", f"have shape {table.shape[1:]}", moments.shape)
-        dtype = _common_dtype(table, moments)
+            moments = as_numbers(np.asarray(target), "target", table.shape[1:])
+        kinds = (table.dtype, moments.dtype)
+        dtype = next(np.dtype(k) for k in (np.float64, np.object_, np.int64) if k in kinds)
         self.units = Units(total, exact=dtype != np.float64)
         if total != 1 and not self.units.exact:
             raise ParameterTypeError("total", "be left out unless features and target are exact")
-        table = _times(table, total)
-        self.features: NDArray[Any] = _cast(table, dtype)
-        self.target: NDArray[Any] = _cast(moments, dtype)
+        # Python integers in object arrays, which never wrap
+        self.features: NDArray[Any] = _times(table, total).astype(dtype)
+        self.target: NDArray[Any] = moments.astype(dtype)
         self.tie_tol = tie_tol
-        self._row_bound = (
-            largest(self.features) * self.features.shape[1] if dtype == np.int64 else 0
-        )
+        self._row_bound = largest(self.features) * table.shape[1] if dtype == np.int64 else 0
 
     def scores(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Return the inner product of the weights with every row; integers never wrap."""
@@ -251,11 +248,8 @@ class NeuronSystem:
         In integer units one half is rounded down; the bound holds all the same, since the
         weights are integers in (rate - total, rate].
         """
-        half: Number = self.total // 2
-        if self._target.dtype != np.int64:
-            half = Fraction(self.total, 2)
-            half = half if self._target.dtype == np.object_ else float(half)
-        return self._target - half
+        halves = {"i": self.total // 2, "f": self.total / 2, "O": Fraction(self.total, 2)}
+        return self._target - halves[self._target.dtype.kind]
 
     def maximise(self, weights: NDArray[Any], previous: int | None) -> int:
         """Return 1 if the weight is positive, else 0."""
@@ -267,9 +261,7 @@ class NeuronSystem:
 
 
 def _as_distribution(values: ArrayLike, name: str, n_states: int) -> NDArray[Any]:
-    given = as_numbers(values, name)
-    if given.shape != (n_states,):
-        raise ParameterError(name, f"have shape ({n_states},)", given.shape)
+    given = as_numbers(values, name, (n_states,))
     if (given < 0).any():
         raise ParameterError(name, "be non-negative", given.min())
     if not given.any():
@@ -293,20 +285,6 @@ def _from_probabilities(probabilities: ArrayLike, table: NDArray[Any]) -> NDArra
     return _weighted_sum(shares, table)
 
 
-def _common_dtype(a: NDArray[Any], b: NDArray[Any]) -> np.dtype[Any]:
-    for kind in (np.float64, np.object_):
-        if kind in (a.dtype, b.dtype):
-            return np.dtype(kind)
-    return np.dtype(np.int64)
-
-
-def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    # tolist: Python integers in object arrays, np.int64 would wrap
-    if dtype == np.object_ and array.dtype != np.object_:
-        return np.asarray(array.tolist(), dtype=object)
-    return array.astype(dtype)
-
-
 def _times(array: NDArray[Any], total: int) -> NDArray[Any]:
     if array.dtype == np.int64 and largest(array) * total >= 2**62:
         raise OverflowError(f"features times {total} must stay below 2**62 in int64")
@@ -328,9 +306,6 @@ def _mean(rows: NDArray[Any]) -> NDArray[Any]:
     if rows.dtype == np.object_:
         return sums * Fraction(1, len(rows))
     if (sums % len(rows)).any():
-        raise ParameterError(
-            "total",
-            f"make the mean of every {len(rows)} rows an integer; a multiple of both "
-            "batch_size and the number of rows does",
-        )
+        remedy = "multiples of both batch_size and the number of rows do"
+        raise ParameterError("total", f"make means of {len(rows)} rows integers: {remedy}")
     return sums // len(rows)

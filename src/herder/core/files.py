@@ -1,4 +1,4 @@
-"""A file appears whole or not at all."""
+"""Files that are written whole or not at all."""
 
 import os
 import secrets
@@ -18,7 +18,7 @@ PathLike = str | os.PathLike[str]
 def whole_file(path: PathLike) -> Generator[Path]:
     """Return a temporary path beside ``path``; on success it takes the place of ``path``.
 
-    On any exception, Ctrl-C included, the temporary file goes and ``path`` is as it was.
+    On any exception, Ctrl-C included, the temporary file is removed and ``path`` is unchanged.
     """
     final = Path(path).resolve()
     if final.exists() and not final.is_file():

@@ -1,7 +1,7 @@
-"""Work in lanes: the result does not depend on how many threads share them.
+"""Parallel work whose result does not depend on the number of threads.
 
-A sum over pairs is split into a fixed number of lanes, each with its own accumulator; a lane is
-run by one thread from its first unit to its last, and the lanes are merged in order.
+A sum over pairs is split into a fixed number of parts (lanes), each with its own accumulator. One
+thread runs all units of work of a lane in order, and the lanes are merged in order.
 """
 
 import os
@@ -17,7 +17,7 @@ __all__ = ["LANES", "Progress", "WorkUnit", "count_threads", "run_lanes"]
 #: Threads beyond this many find no work; each lane costs one accumulator of n numbers.
 LANES = 16
 
-#: Called with the share done, between 0 and 1, and a word on what is being done.
+#: Called with the share done, between 0 and 1, and a note on what is being done.
 Progress: TypeAlias = Callable[[float, str], None]
 
 #: A unit of work, from one number to another.
@@ -25,7 +25,7 @@ WorkUnit: TypeAlias = tuple[int, int]
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Threads to use: all cores this process may use, unless told."""
+    """Return the number of threads: ``n_jobs``, or all cores this process may use."""
     if n_jobs is not None:
         return positive_int(n_jobs, "n_jobs")
     if hasattr(os, "sched_getaffinity"):
@@ -42,7 +42,7 @@ def run_lanes(
     progress: Progress | None = None,
     note: str = "",
 ) -> None:
-    """Call ``work(lane, unit)`` for all, units in order within a lane."""
+    """Call ``work(lane, unit)`` for all lanes and units, the units of a lane in order."""
     threads = min(count_threads(n_jobs), lanes)
     done, total = 0, lanes * len(units)
     if threads == 1:
@@ -73,9 +73,9 @@ def run_lanes(
         except BaseException as error:  # the caller's thread raises it
             results.put(error)
 
-    crew = [threading.Thread(target=run, daemon=True) for _ in range(threads)]
+    workers = [threading.Thread(target=run, daemon=True) for _ in range(threads)]
     try:
-        for thread in crew:
+        for thread in workers:
             thread.start()
         while done < total:
             try:
@@ -89,6 +89,6 @@ def run_lanes(
                 progress(done / total, note)
     finally:
         stopped = True
-        for thread in crew:
+        for thread in workers:
             if thread.ident is not None:
                 thread.join()

@@ -98,7 +98,7 @@ class Picture:
     description : str
         What the picture shows, for those who cannot see it.
     caption : str
-        What stands below it.
+        The text below it.
     options : mapping
         Further arguments of the function that draws it.
     """
@@ -181,8 +181,6 @@ def show(value: object, spec: str = "") -> str:
     """
     if value is None:
         return "-"
-    if isinstance(value, str):
-        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

@@ -48,6 +48,9 @@ __all__ = [
 #: What an inner product of weights may be: int for int64, float for float64, else exact.
 Number: TypeAlias = int | float | Fraction
 
+#: What an array of objects may hold.
+EXACT = (int, Fraction)
+
 #: Units per one when moments have no common total: a rounded moment is off by at most 2^-25,
 #: and 2^38 steps fit into int64 even if the weights grow linearly.
 FIXED_POINT = 2**24
@@ -62,12 +65,12 @@ _INT64_SAFE = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Integers stand for multiples of ``1 / total``.
+    """The unit of integers: they count multiples of ``1 / total``.
 
     Attributes
     ----------
     total : int
-        Units per one, N. It is 1 where numbers stand for themselves.
+        Units per one, N; 1 where numbers are not scaled.
     exact : bool
         Whether the numbers are what was given, rather than rounded to the grid or floating.
     """
@@ -76,8 +79,8 @@ class Units:
     exact: bool
 
 
-def as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return a new array of one of the three number types, or say what is wrong.
+def as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+    """Return a new array of one of the three number types; refuse what is none by name.
 
     Parameters
     ----------
@@ -85,7 +88,9 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
         Booleans and integers become int64, floats float64; object arrays must hold Python
         integers or fractions only.
     name : str
-        How to call it in the error.
+        Its name in errors.
+    shape : tuple of int, optional
+        The shape that it must have.
 
     Returns
     -------
@@ -98,6 +103,8 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     array([1, 2])
     """
     array: NDArray[Any] = np.asarray(values)
+    if shape is not None and array.shape != shape:
+        raise ParameterError(name, f"have shape {shape}", array.shape)
     kind = array.dtype.kind
     if kind in "biu":
         if kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
@@ -105,23 +112,18 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[Any]:
         return array.astype(np.int64)
     if kind == "f" and array.dtype.itemsize <= 8:
         if not np.isfinite(array).all():
-            bad = array[~np.isfinite(array)][0]
-            raise ParameterError(name, "be finite", bad)
+            raise ParameterError(name, "be finite", array[~np.isfinite(array)][0])
         return array.astype(np.float64)
     if kind == "O":
-        for entry in array.flat:
-            if not isinstance(entry, (int, Fraction)):
-                raise ParameterTypeError(
-                    name,
-                    "hold only int and Fraction when its dtype is object",
-                    got=type(entry).__name__,
-                )
+        odd = [type(entry).__name__ for entry in array.flat if not isinstance(entry, EXACT)]
+        if odd:
+            raise ParameterTypeError(name, "hold only int and Fraction as objects", got=odd[0])
         return array.copy()
     raise ParameterTypeError(name, "be int64, float64 or object of Fraction", got=str(array.dtype))
 
 
 def largest(array: NDArray[Any]) -> int:
-    """Return the largest absolute value of an int64 array as a Python integer."""
+    """Return the largest absolute value of an array of whole numbers as a Python integer."""
     return max(int(array.max()), -int(array.min())) if array.size else 0
 
 
@@ -156,7 +158,7 @@ def norm(weights: NDArray[Any]) -> float:
 
 
 def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
-    """Turn rationals ``n / total`` into the integers n, exactly or not at all.
+    """Return the integers n of rationals ``n / total``, exactly or not at all.
 
     Parameters
     ----------
@@ -182,15 +184,12 @@ def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
         exact = np.asarray(units / total == given)
     else:
         units = given.astype(object) * total
-        exact = np.asarray([Fraction(u).denominator == 1 for u in units.flat], dtype=bool)
-        exact = exact.reshape(units.shape)
+        whole = [Fraction(u).denominator == 1 for u in units.flat]
+        exact = np.asarray(whole, dtype=bool).reshape(units.shape)
     if not exact.all():
         where = tuple(int(i) for i in np.argwhere(~exact)[0])
-        raise ParameterError(
-            "probabilities",
-            f"be multiples of 1/{total}",
-            got=f"{given[where]} at {where}; use round_to_units if rounding is meant",
-        )
+        found = f"{given[where]} at {where}; round_to_units rounds"
+        raise ParameterError("probabilities", f"be multiples of 1/{total}", got=found)
     return _as_int64(units, total)
 
 
@@ -234,7 +233,7 @@ def from_units(units: NDArray[Any], total: int) -> NDArray[np.float64]:
 
 
 def common_total(totals: Iterable[int]) -> Units:
-    """Choose units for moments that were counted over ``totals`` rows.
+    """Return units for moments that were counted over ``totals`` rows.
 
     Parameters
     ----------
@@ -262,6 +261,6 @@ def common_total(totals: Iterable[int]) -> Units:
 
 
 def _as_int64(units: NDArray[Any], total: int) -> NDArray[np.int64]:
-    if units.size and max(abs(int(units.max())), abs(int(units.min()))) > _INT64_SAFE:
+    if largest(units) > _INT64_SAFE:
         raise OverflowError(f"values must stay below 2**62 in units of 1/{total}")
     return units.astype(np.int64)

@@ -1,6 +1,6 @@
 """Table files, read in chunks and written whole or not at all.
 
-A table file has named columns. What the formats can say differs:
+A table file has named columns. The formats hold different kinds of them:
 
 ========  ==========================================================================
 suffix    columns

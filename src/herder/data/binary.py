@@ -69,7 +69,7 @@ def read_binary(
     skip_gaps: bool = False,
     progress: Progress = silent,
 ) -> BinaryTable:
-    """Read tables whose columns have two states.
+    """Read tables whose columns have two states each.
 
     Parameters
     ----------
@@ -92,8 +92,7 @@ def read_binary(
     """
     for path in paths:
         if path.suffix.lower() not in TABLE_SUFFIXES:
-            rule = f"be a table ({', '.join(TABLE_SUFFIXES)}) for a Boltzmann machine"
-            raise ParameterError(role, rule, str(path))
+            raise ParameterError(role, f"be a table ({', '.join(TABLE_SUFFIXES)})", str(path))
     sources = [open_table(path) for path in paths]
     wanted = _chosen(sources[0], drop, weight) if like is None else like.names
     if like is not None and not all(weight in source.names for source in sources):
@@ -101,12 +100,9 @@ def read_binary(
     n_rows, n_read = sum(source.n_rows for source in sources), 0
     needed = CELL_BYTES * n_rows * len(wanted)
     if needed > max_memory:
-        raise ParameterError(
-            "max_memory",
-            f"be at least {needed / 2**20:,.0f}M for {n_rows:,} rows of {len(wanted):,} columns",
-            got=f"{max_memory / 2**20:,.0f}M: raise --max-memory, or --drop columns",
-        )
-    parts, weights, skipped = [], [], 0
+        rule = f"be at least {needed / 2**20:,.0f}M for {n_rows:,} rows of {len(wanted):,} columns"
+        raise ParameterError("max_memory", rule, got=f"{max_memory / 2**20:,.0f}M")
+    parts, weights = [], []
     for source in sources:
         needs = wanted if weight is None else (*wanted, weight)
         lacking = [name for name in needs if name not in source.names]
@@ -115,40 +111,31 @@ def read_binary(
         for block in source.blocks(CHUNK_BYTES):
             states = None if like is None else like.states
             cells = binary_block(source, block, wanted, states=states, learning=True)
-            full = ~np.isnan(cells).any(axis=1)
-            if not skip_gaps and not full.all():
-                _refuse_gap(source, block, wanted, np.isnan(cells))
+            gaps = np.isnan(cells)
+            if gaps.any() and not skip_gaps:
+                row, column = np.argwhere(gaps)[0]
+                raise ValueError(
+                    f"column {wanted[column]!r} of {source.path} must have a value in every row, "
+                    f"got none in {source.unit} {block.places[row]:,}: leave out rows with gaps, "
+                    f"or pass drop={wanted[column]}"
+                )
+            full = ~gaps.any(axis=1)
             parts.append(cells[full].astype(np.int8))
-            skipped += int((~full).sum())
             if weight is not None:
                 weights.append(_weights(source, weight, block.columns[weight][full]))
             n_read += len(block)
             progress(n_read / n_rows, "reading")
     rows = np.concatenate(parts)
     if not len(rows):
-        named = ", ".join(map(str, paths))
-        raise ValueError(
-            f"{named} must have a row without gaps, got {skipped:,} with: --drop columns"
-        )
+        raise ValueError(f"{', '.join(map(str, paths))} must have a row without gaps, got none")
+    skipped = n_read - len(rows)
     return BinaryTable(wanted, rows, np.concatenate(weights) if weights else None, skipped)
 
 
-def _refuse_gap(
-    source: TableSource, block: Block, names: Sequence[str], gaps: NDArray[np.bool_]
-) -> None:
-    column = int(gaps.any(axis=0).argmax())
-    place = f"{source.unit} {block.places[gaps[:, column].argmax()]:,}"
-    raise ValueError(
-        f"column {names[column]!r} of {source.path} must have a value in every row, got none in "
-        f"{place}: --skip-gaps leaves such rows out, or --drop {names[column]}"
-    )
-
-
 def _chosen(source: TableSource, drop: Collection[str], weight: str | None) -> tuple[str, ...]:
-    for role, names in (("drop", drop), ("weight", [] if weight is None else [weight])):
-        for name in names:
-            if name not in source.names:
-                raise ParameterError(role, f"name a column of {source.path}", name)
+    for role, name in [*(("drop", name) for name in drop), ("weight", weight)]:
+        if name is not None and name not in source.names:
+            raise ParameterError(role, f"name a column of {source.path}", name)
     left = tuple(name for name in source.names if name not in drop and name != weight)
     if not left:
         raise ValueError(f"{source.path} must have a column left to learn from, got none")
@@ -163,7 +150,7 @@ def binary_block(
     states: tuple[int, int] | None = None,
     learning: bool = False,
 ) -> NDArray[np.float64]:
-    """Return columns as numbers, NaN for gaps; what is no state is refused by its place.
+    """Return columns as numbers, NaN for gaps; other values are refused with their place.
 
     Parameters
     ----------
@@ -189,7 +176,7 @@ def binary_block(
             rule = f"{low} or {high}" if states else "0 and 1, or -1 and 1"
             remedy = ""
             if learning:
-                remedy = f": recode it as {low} and {high}, or --drop {name}"
+                remedy = f": recode it as {low} and {high}, or pass drop={name}"
             elif isinstance(cell, str):
                 remedy = ": gaps are empty cells, NA, N/A, NaN, null, None and ?"
             raise ValueError(
@@ -210,7 +197,5 @@ def _read_state(cell: str) -> float:
 def _weights(source: TableSource, name: str, column: NDArray[Any]) -> NDArray[np.float64]:
     values = as_floats(column, lambda _: np.nan)
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(
-            f"column {name!r} of {source.path} must hold weights from 0 on, got others"
-        )
+        raise ValueError(f"column {name!r} of {source.path} must hold weights of at least 0")
     return values

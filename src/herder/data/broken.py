@@ -1,4 +1,4 @@
-"""Rows of a file that are not what they must be."""
+"""Broken rows of a file, refused or counted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class BrokenRows:
     first: str = field(default="", init=False)
 
     def add(self, path: Path, unit: str, found: Iterable[BrokenRow]) -> None:
-        """Take broken rows of a file, the first of them first."""
+        """Count broken rows of a file, or refuse the first of them."""
         for place, rule, word in found:
             text = f"{unit} {place:,} of {path} {rule}, got {word}"
             if not self.skip:
@@ -38,7 +38,7 @@ class BrokenRows:
             self.count += 1
 
     def lines(self) -> list[str]:
-        """Say how many were left out, if any."""
+        """Return a line on how many were left out, if any."""
         if not self.count:
             return []
         return [f"{counted(self.count, 'broken line')} left out, the first: {self.first}"]

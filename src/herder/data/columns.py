@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.data.source import repeated
 
 __all__ = ["Column", "is_missing", "named_columns", "table_columns"]
 
@@ -53,7 +54,7 @@ class Column:
 
 
 def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
-    """Names and columns of a mapping, a pandas or polars frame or an arrow table, else None."""
+    """Return names and columns of a mapping, a frame or an arrow table, None for other tables."""
     if isinstance(X, Mapping):
         return tuple(str(name) for name in X), list(X.values())
     names = getattr(X, "column_names", None)  # pyarrow
@@ -64,8 +65,7 @@ def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
     frame: Any = X
     listed = list(names)
     if len(set(listed)) < len(listed):
-        twice = min(str(name) for name in listed if listed.count(name) > 1)
-        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
+        raise ParameterError("X", "have unique column names", got=f"{repeated(listed)!r} twice")
     return tuple(str(name) for name in listed), [frame[name] for name in listed]
 
 
@@ -77,24 +77,18 @@ def is_missing(value: object) -> bool:
 
 
 def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
-    """Split a table into columns of one length; ``names`` go before those of the table."""
-    named = named_columns(X)
-    found, raw = named if named is not None else _array_columns(X)
+    """Return the columns of a table, all of one length; ``names`` replace those of the table."""
+    found, raw = named_columns(X) or _array_columns(X)
     if names is not None:
         if len(names) != len(raw):
             raise ParameterError("names", f"have one name per column ({len(raw)})", len(names))
         found = tuple(str(name) for name in names)
     if not raw:
         shape = getattr(X, "shape", (0, 0))
-        n_rows = shape[0] if len(shape) == 2 else 0
-        raise ParameterError(
-            "X",
-            "have at least 1 column",
-            got=f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.",
-        )
+        got = f"0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        raise ParameterError("X", "have at least 1 column", got=got)
     if len(set(found)) < len(found):
-        twice = min(name for name in found if found.count(name) > 1)
-        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
+        raise ParameterError("X", "have unique column names", got=f"{repeated(found)!r} twice")
     columns = [_column(name, values) for name, values in zip(found, raw, strict=True)]
     lengths = {len(column.index) for column in columns}
     if len(lengths) > 1:
@@ -110,12 +104,8 @@ def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
     except ValueError as error:
         raise ParameterError("X", f"be a table with rows of one length, got: {error}") from error
     if array.ndim != 2:
-        raise ParameterError(
-            "X",
-            "be a table with rows and columns (2-D)",
-            got=f"shape {array.shape}. Reshape your data with X.reshape(-1, 1) if it is a "
-            "single column",
-        )
+        found = f"shape {array.shape}. Reshape your data: X.reshape(-1, 1) for one column"
+        raise ParameterError("X", "be a table with rows and columns (2-D)", got=found)
     return tuple(f"x{j}" for j in range(array.shape[1])), list(array.T)
 
 
@@ -133,9 +123,7 @@ def _column(name: str, values: Any) -> Column:
         raise ValueError(f"column {name!r} must be 1-D, got shape {array.shape}")
     kind = array.dtype.kind
     if kind == "c":
-        raise ValueError(
-            f"Complex data not supported: X must be real or categorical, got column {name!r}"
-        )
+        raise ValueError(f"Complex data not supported: X must be real, got column {name!r}")
     if kind == "b":
         return Column(name, [False, True], array.astype(np.int8), "bool")
     if kind in "iu" and len(array):
@@ -160,9 +148,8 @@ def _occurring(name: str, labels: list[Any], index: NDArray[np.intp], dtype: str
 
 
 def _sorted_column(name: str, array: NDArray[Any]) -> Column:
-    if array.dtype.kind == "M":
-        # Python's dates know no nanoseconds
-        array = array if array.dtype != np.dtype("M8[ns]") else array.astype("M8[us]")
+    if array.dtype == np.dtype("M8[ns]"):  # Python's dates know no nanoseconds
+        array = array.astype("M8[us]")
     distinct, index = np.unique(array, return_inverse=True)
     labels: list[Any] = distinct.tolist()
     if labels and is_missing(labels[-1]):  # NumPy sorts NaN and NaT to the end, as one
@@ -177,16 +164,13 @@ def _object_column(name: str, array: NDArray[Any]) -> Column:
         distinct = set(values)
     except TypeError as error:
         raise TypeError(f"column {name!r} must hold plain labels, got {error}") from None
-    labels: list[Hashable] = []
+    labels: dict[Hashable, int] = {}
     position: dict[Any, int] = {}
-    known: dict[Hashable, int] = {}
     for value in distinct:
         label = None if is_missing(value) else _plain(value)
-        position[value] = known.setdefault(label, len(labels))
-        if position[value] == len(labels):
-            labels.append(label)
+        position[value] = labels.setdefault(label, len(labels))
     index = np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
-    return Column(name, labels, index, "object")
+    return Column(name, list(labels), index, "object")
 
 
 def _plain(value: Any) -> Hashable:

@@ -2,7 +2,7 @@
 
 A first pass over the whole file finds the types of the columns, and rows that are broken: those
 with more or fewer fields than the header. The types are those of all other rows: a column with one
-word among its numbers is text, and whoever wants numbers from it finds the line of the word.
+word among its numbers is text, and readers that need numbers can name the line of the word.
 """
 
 import csv
@@ -20,12 +20,12 @@ from herder.data.source import TEXT_BYTES, Block, BrokenRow, Chunk, TableSource
 
 __all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
 
-#: Fields looked at together while the types are found.
+#: Fields that are read at a time while the types are found.
 CSV_BLOCK = 2**17
 
 
 def open_csv(path: Path, broken: BrokenRows) -> TableSource:
-    """Look through a file and find the types of its columns; ``broken`` takes broken rows."""
+    """Open a file after a first pass that finds column types; ``broken`` takes broken rows."""
     names = _header(path, next(_blocks(path, 1))[1][0])
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
@@ -67,7 +67,7 @@ def open_csv(path: Path, broken: BrokenRows) -> TableSource:
 
 
 def is_csv_number(field: str) -> bool:
-    """Whether a field is a number; 007 and whole numbers beyond 64 bits are codes."""
+    """Return whether a field is a number; 007 and whole numbers beyond 64 bits are codes."""
     return _kind("int", {field}) != "text"
 
 
@@ -121,7 +121,7 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
 def _parted(
     lines: list[int], rows: list[list[str]], width: int
 ) -> tuple[list[int], list[list[str]], list[BrokenRow]]:
-    """Part whole rows from those of another length."""
+    """Separate complete rows from those of another length."""
     if set(map(len, rows)) == {width}:
         return lines, rows, []
     rule = f"must have {width} fields, as the header has"
@@ -132,7 +132,7 @@ def _parted(
 
 
 def _kind(kind: str, fields: set[str]) -> str:
-    """Narrowest of int, float and text that holds ``fields`` and all that ``kind`` held."""
+    """Return the narrowest of int, float and text for ``fields`` and all that ``kind`` held."""
     if kind == "text":
         return kind
     for field in fields:

@@ -13,8 +13,8 @@ is scikit-learn's (MurmurHash3).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -31,13 +31,12 @@ __all__ = ["hash_features"]
 MAX_FEATURES = 2**31 - 1
 
 Row = str | Iterable[str] | Mapping[str, Any]
-Kind = Literal["text", "tokens", "dict", "none"]
 
-NAMES: dict[Kind, str] = {"text": "a text", "tokens": "tokens", "dict": "a dict"}
-HOLDS: dict[Kind, str] = {
-    "text": "texts",
-    "tokens": "tokens that are texts",
-    "dict": "numbers or texts by names that are texts",
+#: What a row is, by its kind, and what rows of that kind hold.
+KINDS = {
+    "text": ("a text", "texts"),
+    "tokens": ("tokens", "tokens that are texts"),
+    "dict": ("a dict", "numbers or texts by names that are texts"),
 }
 
 
@@ -51,7 +50,7 @@ def hash_features(
     ngram_range: tuple[int, int] = (1, 1),
     dtype: DTypeLike = np.float64,
 ) -> "csr_matrix":
-    """Turn texts, lists of tokens or dicts into sparse rows of ``n_features`` columns.
+    """Hash texts, lists of tokens or dicts to sparse rows of ``n_features`` columns.
 
     There is no state, so a stream may be hashed chunk by chunk, and a model trained on one chunk
     understands the next: ``model.partial_fit(hash_features(chunk), labels, classes=...)``.
@@ -60,8 +59,8 @@ def hash_features(
     ----------
     rows : iterable of str, of iterables of str, or of dicts
         All rows of one kind. A text is cut into words of two characters or more; tokens are
-        taken as they are, and each counts one; a dict gives a number to each name, and a name
-        with a text for value counts one under ``"name=value"``. Any iterable will do, and is
+        taken as they are, and each counts one; a dict has a number for each name, and a name
+        with a text for value counts one under ``"name=value"``. Any iterable is accepted, and is
         read once.
     n_features : int, default 2**20
         Columns. With fewer columns than names, names collide.
@@ -99,7 +98,14 @@ def hash_features(
         raise ParameterError("n_features", "be at most 2**31 - 1", n_features)
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ParameterError("dtype", "be float64 or float32", dtype)
-    kind, all_rows = kind_of(rows)
+    is_frame = hasattr(rows, "columns")
+    if is_frame or isinstance(rows, str | bytes | Mapping):
+        remedy = "use one column, or its rows as dicts" if is_frame else "use a list"
+        found = f"one {type(rows).__name__}: {remedy}"
+        raise ParameterTypeError("rows", "be an iterable of texts, tokens or dicts", got=found)
+    source = iter(rows)
+    start = list(islice(source, 1))
+    kind = _kind(start[0]) if start else "tokens"
     options: dict[str, Any] = {
         "n_features": n_features,
         "alternate_sign": alternate_sign,
@@ -110,68 +116,34 @@ def hash_features(
         hasher: Any = HashingVectorizer(**options)
     else:
         hasher = FeatureHasher(input_type="dict" if kind == "dict" else "string", **options)
-    if kind == "none":
+    if not start:
         return hasher.transform([[]])[:0]
-    reader = Reader(kind, all_rows)
+    number = 0
+
+    def checked() -> Iterator[Row]:
+        nonlocal number
+        for number, row in enumerate(chain(start, source)):
+            if _kind(row) != kind:
+                found = f"{KINDS[kind][0]} in row 0 and {KINDS[_kind(row)][0]} in row {number}"
+                raise ParameterError("rows", "be of one kind", got=found)
+            yield row
+
     try:
-        table: Any = hasher.transform(reader)
+        table: Any = hasher.transform(checked())
     except TypeError as error:
-        raise ParameterTypeError(
-            "rows", f"hold {HOLDS[kind]}", got=f"{reader.current}: {error}"
-        ) from None
+        found = f"row {number}: {error}"
+        raise ParameterTypeError("rows", f"hold {KINDS[kind][1]}", got=found) from None
     if normalise:
         table = normalize(table, copy=False)
     return table
 
 
-class Reader:
-    """The rows one by one, each checked to be of the first one's kind."""
-
-    def __init__(self, kind: Kind, rows: Iterable[Row]) -> None:
-        self.kind: Kind = kind
-        self.rows = rows
-        self.current = ""
-
-    def __iter__(self) -> Iterator[Row]:
-        for number, row in enumerate(self.rows):
-            self.current = f"row {number}"
-            kind = kind_of_row(row)
-            if kind != self.kind:
-                raise ParameterError(
-                    "rows",
-                    "be of one kind",
-                    got=f"{NAMES[self.kind]} in row 0 and {NAMES[kind]} in row {number}",
-                )
-            yield row
-
-
-def kind_of(rows: Iterable[Row]) -> tuple[Kind, Iterable[Row]]:
-    """Say what the rows are by the first of them, and give all of them back."""
-    if isinstance(rows, (str, bytes, Mapping)):
-        what = "one dict" if isinstance(rows, Mapping) else "one text"
-        raise ParameterTypeError(
-            "rows", "be an iterable of rows", got=f"{what}: put it into a list"
-        )
-    if hasattr(rows, "columns"):
-        raise ParameterTypeError(
-            "rows",
-            "be an iterable of texts, lists of tokens or dicts",
-            got="a data frame: give one column of texts, or its rows as dicts",
-        )
-    source = iter(rows)
-    for first in source:
-        return kind_of_row(first), chain([first], source)
-    return "none", ()
-
-
-def kind_of_row(row: object) -> Kind:
+def _kind(row: object) -> str:
     if isinstance(row, str):
         return "text"
     if isinstance(row, Mapping):
         return "dict"
     if isinstance(row, bytes) or not isinstance(row, Iterable):
-        remedy = ": decode it" if isinstance(row, bytes) else ""
-        raise ParameterTypeError(
-            "rows", "be texts, lists of tokens or dicts", got=f"{type(row).__name__}{remedy}"
-        )
+        found = type(row).__name__ + (": decode it" if isinstance(row, bytes) else "")
+        raise ParameterTypeError("rows", "be texts, lists of tokens or dicts", got=found)
     return "tokens"

@@ -24,14 +24,14 @@ def _check_numpy(path: Path, name: str, dtype: np.dtype[Any]) -> None:
 
 
 def map_array(path: PathLike, *, ndims: tuple[int, ...] = (2,)) -> NDArray[Any]:
-    """Map the array of a .npy file, which is not loaded.
+    """Return the array of a .npy file, memory-mapped.
 
     Parameters
     ----------
     path : str or path
         The file.
     ndims : tuple of int
-        Numbers of dimensions that will do: 2 for rows by columns, 3 for chains, draws, columns.
+        Accepted numbers of dimensions: 2 for rows by columns, 3 for chains, draws, columns.
     """
     file = Path(path)
     if not file.is_file():
@@ -69,8 +69,8 @@ def write_npy(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> No
         for chunk in chunks:
             for name, column in chunk.items():
                 if column.dtype.kind not in "biuf":
-                    rule = f"a .npy table must hold numbers only, got {column.dtype} in {name!r}"
-                    raise UnfitError(f"{rule}; .csv, .npz and .parquet hold text")
+                    found = f"{column.dtype} in {name!r}"
+                    raise UnfitError(f"a .npy table must hold numbers only, got {found}; use .csv")
             if dtype is None:
                 dtype = np.result_type(*(column.dtype for column in chunk.values()))
                 _npy_header(stream, (0, len(names)), dtype)
@@ -100,19 +100,15 @@ class _Member:
     fortran: bool
     dtype: np.dtype[Any]
 
-    @property
-    def length(self) -> int:
-        return self.shape[0] if len(self.shape) else 0
-
     def blocks(self, archive: zipfile.ZipFile, n: int) -> Iterator[NDArray[Any]]:
         with archive.open(self.file) as stream:
-            if self.fortran and len(self.shape) > 1:
+            if self.fortran:
                 whole = np.lib.format.read_array(stream, allow_pickle=False)
                 for start in range(0, len(whole), n):
                     yield whole[start : start + n]
                 return
             _read_header(stream)
-            length, rest = self.length, self.shape[1:]
+            length, rest = self.shape[0], self.shape[1:]
             size = math.prod(rest) * self.dtype.itemsize
             for start in range(0, length, n):
                 count = min(n, length - start)
@@ -123,7 +119,7 @@ class _Member:
 
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, Fortran order and dtype; the stream then stands at the first value."""
+    """Return shape, Fortran order and dtype; the stream is then at the first value."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)
@@ -156,22 +152,19 @@ def open_npz(path: Path) -> TableSource:
         tables = [member for member in members if len(member.shape) == 2]
         label = next((m for m in members if m.name == "names" and len(m.shape) == 1), None)
         if len(tables) == 1 and label is not None:
-            blocks = label.blocks(archive, max(1, label.length))
-            given = tuple(str(name) for block in blocks for name in block)
             members.remove(label)
-    found = ", ".join(f"{m.name} {m.shape}" for m in members) or "no arrays"
+            with archive.open(label.file) as stream:
+                given = tuple(map(str, np.lib.format.read_array(stream)))
+    shapes = {member.shape for member in members}
     if len(members) == 1 and tables:
         n_rows, n_columns = tables[0].shape
-        names = given if given is not None else tuple(f"x{j}" for j in range(n_columns))
+        names = tuple(f"x{j}" for j in range(n_columns)) if given is None else given
         if len(names) != n_columns:
             raise ValueError(f"{path} must have {n_columns} names, got {len(names)}")
-    elif (
-        members
-        and all(len(m.shape) == 1 for m in members)
-        and len({m.length for m in members}) == 1
-    ):
-        n_rows, names = members[0].length, tuple(member.name for member in members)
+    elif len(shapes) == 1 and len(members[0].shape) == 1:
+        n_rows, names = members[0].shape[0], tuple(member.name for member in members)
     else:
+        found = ", ".join(f"{m.name} {m.shape}" for m in members) or "no arrays"
         rule = "one 2-D array (and its names), or 1-D columns of equal length"
         raise ValueError(f"{path} must hold {rule}, got {found}")
 
@@ -202,9 +195,7 @@ def _plain(name: str, column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind != "O":
         return column
     if any(item is None for item in column):
-        raise UnfitError(
-            f"a .npz table has no missing values, got some in {name!r}; .csv has them"
-        )
+        raise UnfitError(f"a .npz table has no missing values, got some in {name!r}; use .csv")
     plain = np.array(column.tolist())
     mixed = plain.dtype.kind == "U" and not all(isinstance(item, str) for item in column)
     if mixed or plain.dtype.kind not in "biufU":

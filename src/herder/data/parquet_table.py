@@ -1,6 +1,7 @@
 """Parquet through pyarrow, which is imported only here and only when asked for."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,12 @@ __all__ = ["import_pyarrow", "open_parquet", "write_parquet"]
 
 
 def import_pyarrow(path: PathLike) -> Any:
-    """Import pyarrow, or say how to install it."""
+    """Return pyarrow; the error of a missing one names what to install."""
     try:
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"{path} needs pyarrow, which is not installed: pip install 'herder[tables]'"
-        ) from None
+        text = f"{path} needs pyarrow, which is not installed: pip install 'herder[tables]'"
+        raise ModuleNotFoundError(text) from None
     return pyarrow
 
 
@@ -37,8 +37,6 @@ def open_parquet(path: Path) -> TableSource:
                     raise ValueError(f"{path} must have columns of numbers or text, got {found}")
             gaps = [_has_nulls(file, j) for j in range(len(names))]
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
-            raise
         raise ValueError(f"{path} must be a whole .parquet file, got: {error}") from error
 
     def read(n: int) -> Iterator[Chunk]:
@@ -52,7 +50,7 @@ def open_parquet(path: Path) -> TableSource:
 
 
 def _has_nulls(file: Any, j: int) -> bool:
-    """Whether column ``j`` has missing values anywhere: its dtype must not change by chunk."""
+    """Return whether column ``j`` has missing values: its dtype must not change by chunk."""
     if not file.schema_arrow.field(j).nullable:
         return False
     for group in range(file.metadata.num_row_groups):
@@ -70,56 +68,31 @@ def _from_arrow(pa: Any, column: Any, gaps: bool) -> NDArray[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    if pa.types.is_floating(kind):
+    is_exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    if pa.types.is_floating(kind) or (is_exact and not gaps):
         return np.array(column.to_numpy(zero_copy_only=False))
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        if gaps:
-            return np.array(column.to_pylist(), object)
-        return np.array(column.to_numpy(zero_copy_only=False))
-    if pa.types.is_null(kind):
-        return np.full(len(column), None, object)
+    if is_exact or pa.types.is_null(kind):
+        return np.array(column.to_pylist(), object)
     return column.cast(pa.string()).to_numpy(zero_copy_only=False)
 
 
 def write_parquet(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> None:
     """Write one row group per block, once every column has shown its type."""
     pa = import_pyarrow(part)
+    blocks = ([_to_arrow(pa, name, chunk[name]) for name in names] for chunk in chunks)
     waiting: list[list[Any]] = []
-    writer = None
-    try:
-        for chunk in chunks:
-            columns = [_to_arrow(pa, name, chunk[name]) for name in names]
-            if writer is None:
-                # The type of a column is not known before its first value.
-                waiting.append(columns)
-                if any(pa.types.is_null(kind) for kind in _known_types(pa, waiting)):
-                    continue
-                writer = _start_parquet(pa, part, names, waiting)
-            else:
-                _write_arrow(pa, writer, columns)
-        if writer is None:
-            writer = _start_parquet(pa, part, names, waiting)
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _known_types(pa: Any, waiting: list[list[Any]]) -> list[Any]:
-    kinds = zip(*([column.type for column in columns] for columns in waiting), strict=True)
-    return [next((k for k in kind if not pa.types.is_null(k)), pa.null()) for kind in kinds]
-
-
-def _start_parquet(pa: Any, part: Path, names: tuple[str, ...], waiting: list[list[Any]]) -> Any:
-    kinds = _known_types(pa, waiting) or [pa.null()] * len(names)
-    kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in kinds]
-    writer = pa.parquet.ParquetWriter(part, pa.schema(list(zip(names, kinds, strict=True))))
-    try:
-        for columns in waiting:
-            _write_arrow(pa, writer, columns)
-    except BaseException:
-        writer.close()
-        raise
-    return writer
+    kinds = [pa.null()] * len(names)
+    for columns in blocks:  # the type of a column is not known before its first value
+        waiting.append(columns)
+        seen = zip(kinds, columns, strict=True)
+        kinds = [column.type if kind == pa.null() else kind for kind, column in seen]
+        if pa.null() not in kinds:
+            break
+    kinds = [pa.string() if kind == pa.null() else kind for kind in kinds]
+    schema = pa.schema(list(zip(names, kinds, strict=True)))
+    with pa.parquet.ParquetWriter(part, schema) as writer:
+        for columns in chain(waiting, blocks):
+            writer.write_batch(_as_batch(pa, schema, columns))
 
 
 def _to_arrow(pa: Any, name: str, column: NDArray[Any]) -> Any:
@@ -129,13 +102,12 @@ def _to_arrow(pa: Any, name: str, column: NDArray[Any]) -> Any:
         raise UnfitError(f"a column must be of one kind, got {error} in {name!r}") from error
 
 
-def _write_arrow(pa: Any, writer: Any, columns: list[Any]) -> None:
+def _as_batch(pa: Any, schema: Any, columns: list[Any]) -> Any:
     fitted = []
-    for field, column in zip(writer.schema, columns, strict=True):
+    for field, column in zip(schema, columns, strict=True):
         try:
             fitted.append(column.cast(field.type))
         except pa.ArrowException as error:
-            raise UnfitError(
-                f"a column must be of one kind, got {error} in {field.name!r}"
-            ) from error
-    writer.write_batch(pa.record_batch(fitted, schema=writer.schema))
+            found = f"{error} in {field.name!r}"
+            raise UnfitError(f"a column must be of one kind, got {found}") from error
+    return pa.record_batch(fitted, schema=schema)

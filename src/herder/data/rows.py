@@ -1,6 +1,6 @@
-r"""How a sample comes in: rows of numbers, their weights, labels, and rows that are settled.
+r"""Read a sample: rows of numbers, their weights and labels, rows forced in or excluded.
 
-Weights are normalised to :math:`\sum_i q_i = 1`. Importance samplers give their logarithms,
+Weights are normalised to :math:`\sum_i q_i = 1`. Importance samplers return their logarithms,
 :math:`\ell_i`, which may be far below what a float can hold as a weight, so
 
 .. math:: q_i = \frac{\exp(\ell_i - \max_j \ell_j)}{\sum_k \exp(\ell_k - \max_j \ell_j)}.
@@ -46,7 +46,7 @@ N_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A sample as numbers, and what is needed to give its rows back in their own form.
+    """A sample as numbers, and what is needed to return its rows in their own form.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ class Rows:
     def take(self, table: Any, indices: NDArray[np.intp]) -> Any:
         """Return rows of a table that is aligned with this sample, in the table's own form.
 
-        Arrays and sparse matrices give rows (chains and draws flattened), frames give frames,
-        mappings give mappings, xarray objects keep chain and draw as coordinates of one new
-        dimension ``sample``, and ArviZ objects give their posterior so.
+        Arrays and sparse matrices return rows (chains and draws flattened), frames and mappings
+        their own kind; xarray objects keep chain and draw as coordinates of one new dimension
+        ``sample``, and so does the posterior of ArviZ objects.
         """
         return take_rows(table, np.asarray(indices, dtype=np.intp), self.shape)
 
@@ -101,12 +101,9 @@ def read_rows(X: Any) -> Rows:
     form = form_of(X)
     values, names, shape = read_numbers(X, form)
     if 0 in values.shape:
-        found = f"{values.shape[0]} sample(s), {values.shape[1]} feature(s)"
-        raise ParameterError(
-            "X",
-            "have at least one row and one column",
-            got=f"{found} (shape={values.shape}) while a minimum of 1 is required.",
-        )
+        sizes = "{} sample(s), {} feature(s)".format(*values.shape)
+        found = f"{sizes} (shape={values.shape}) while a minimum of 1 is required."
+        raise ParameterError("X", "have at least one row and one column", got=found)
     rows = Rows(values, names, shape, form)
     require_finite(rows)
     return rows
@@ -127,40 +124,39 @@ def require_finite(rows: Rows) -> None:
     """Refuse values that are not finite, or too large to be squared; name columns and rows."""
     if all(_is_ordinary(block) for _, block in _blocks(rows.values)):
         return
-    d = rows.values.shape[1]
-    counts = np.zeros((3, d), dtype=np.int64)  # NaN, infinite, too large
-    first = np.full((3, d), -1, dtype=np.int64)
-    for start, block in _blocks(rows.values):
-        finite = np.isfinite(block)
-        large = finite & (np.abs(block, dtype=np.float64) > MAX_SIZE)
-        nan = np.isnan(block)
-        for kind, found in enumerate((nan, ~finite & ~nan, large)):
-            new = found.any(axis=0) & (first[kind] < 0)
-            first[kind, new] = start + found[:, new].argmax(axis=0)
-            counts[kind] += found.sum(axis=0)
-    words = ("NaN", "infinite values", f"values beyond {MAX_SIZE:g}, whose squares overflow,")
-    kind = int(np.flatnonzero(counts.sum(axis=1))[0])
-    columns = np.flatnonzero(counts[kind])
-    shown = "; ".join(
-        f"in {counted(int(counts[kind, j]), 'row')} of column {rows.names[j]!r}, first in "
-        f"{_place(rows, int(first[kind, j]))}"
-        for j in columns[:N_NAMED].tolist()
-    )
-    more = f"; and in {len(columns) - N_NAMED} more columns" if len(columns) > N_NAMED else ""
-    raise ParameterError(
-        "X",
-        "have finite values of ordinary size",
-        got=f"{words[kind]} {shown}{more}. {_remedy(rows, kind)}",
-    )
+    checks = {
+        "NaN": np.isnan,
+        "infinite values": np.isinf,
+        f"values beyond {MAX_SIZE:g}, whose squares overflow,": lambda x: np.abs(x) > MAX_SIZE,
+    }
+    for words, check in checks.items():
+        counts, first = np.zeros((2, rows.values.shape[1]), dtype=np.int64)
+        for start, block in _blocks(rows.values):
+            wrong = check(block)
+            new = wrong.any(axis=0) & (counts == 0)
+            first[new] = start + wrong[:, new].argmax(axis=0)
+            counts += wrong.sum(axis=0)
+        columns = np.flatnonzero(counts).tolist()
+        if columns:
+            shown = "; ".join(
+                f"in {counted(int(counts[j]), 'row')} of column {rows.names[j]!r}, first in "
+                f"{_place(rows, int(first[j]))}"
+                for j in columns[:N_NAMED]
+            )
+            more = len(columns) - N_NAMED
+            shown += f"; and in {more} more columns" if more > 0 else ""
+            found = f"{words} {shown}. {_remedy(rows, words, rows.names[columns[0]])}"
+            raise ParameterError("X", "have finite values of ordinary size", got=found)
 
 
-def _remedy(rows: Rows, kind: int) -> str:
-    if kind == 2:
+def _remedy(rows: Rows, words: str, column: str) -> str:
+    if words.startswith("values"):
         return "Divide the column by a constant, or drop it"
     if rows.kind == "file":
-        return "Drop these rows from the file, fill them in, or leave the column out"
+        return f"Drop these rows from the file, fill them in, or pass drop={column}"
+    is_nan = words == "NaN"
     keep = {
-        "pandas": "X.replace([np.inf, -np.inf], np.nan).dropna()" if kind else "X.dropna()",
+        "pandas": "X.dropna()" if is_nan else "X.replace([np.inf, -np.inf], np.nan).dropna()",
         "polars": "X.filter(pl.all_horizontal(pl.all().is_finite()))",
         "mapping": "a mask over each array",
         "array": "X[np.isfinite(X).all(axis=1)]",
@@ -217,18 +213,18 @@ def read_weights(
         raise ParameterTypeError(name, "hold numbers", got=f"dtype {given.dtype}")
     if logarithms:
         weight = given.astype(np.float64)
-        if not (weight < np.inf).all():
-            row = int((~(weight < np.inf)).argmax())
-            rule = "hold finite logarithms, or minus infinity for none"
-            raise ParameterError(name, rule, got=f"{weight[row]} in row {row}")
-        if weight.max() == -np.inf:
-            raise ParameterError(name, "give some row a weight", got="minus infinity for all")
-        weight = np.exp(weight - weight.max())
+        wrong = ~(weight < np.inf)
+        if wrong.any():
+            found = f"{weight[wrong][0]} in row {wrong.argmax()}"
+            raise ParameterError(name, "hold finite logarithms, or minus infinity", got=found)
     else:
         weight = row_weights(given, n, name)
-        if weight.max() == 0:
-            raise ParameterError(name, "give some row a weight", got="zero for all")
-        weight = weight / weight.max()  # so that the sum cannot overflow
+    top = weight.max()
+    if top == (-np.inf if logarithms else 0):
+        rule = "be finite for some row" if logarithms else "be more than zero for some row"
+        raise ParameterError(name, rule, got=f"{top} for all")
+    # relative to the largest, so that the sum cannot overflow
+    weight = np.exp(weight - top) if logarithms else weight / top
     return None if weight.min() == weight.max() else weight / weight.sum()
 
 
@@ -238,30 +234,21 @@ def read_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     Parameters
     ----------
     y : array-like of shape (n,)
-        Text, whole numbers or booleans; a frame's column will do.
+        Text, whole numbers or booleans; a column of a frame.
     n : int
         Number of rows.
     """
     labels = _per_row(y, "y", n, None)
     if labels.dtype.kind == "f":
-        wrong = labels != np.round(labels)  # NaN and infinities too
-        if wrong.any() or not np.isfinite(labels).all():
-            row = int((wrong | ~np.isfinite(labels)).argmax())
-            raise ParameterError(
-                "y",
-                "hold labels",
-                got=f"{labels[row]} in row {row}; cut measurements into classes, and give "
-                "missing ones a label of their own",
-            )
+        wrong = ~np.isfinite(labels) | (labels != np.round(labels))
+        if wrong.any():
+            found = f"{labels[wrong][0]} in row {wrong.argmax()}"
+            raise ParameterError("y", "hold text or whole numbers", got=found)
     if labels.dtype.kind == "O":
         absent = np.array([is_missing(item) for item in labels])
         if absent.any():
             found = f"none in {counted(int(absent.sum()), 'row')}, first in row {absent.argmax()}"
-            raise ParameterError(
-                "y",
-                "have a label in every row",
-                got=f"{found}; give missing ones a label of their own",
-            )
+            raise ParameterError("y", "have a label in every row", got=found)
     elif labels.dtype.kind not in "biufUS":
         raise ParameterTypeError("y", "hold text or whole numbers", got=f"dtype {labels.dtype}")
     try:
@@ -286,24 +273,22 @@ def read_choice(
     n_select : int
         How many will be chosen, which ``include`` must not exceed.
     """
-    chosen, barred = _indices(include, "include", n), _indices(exclude, "exclude", n)
-    both = np.intersect1d(chosen, barred)
+    forced, excluded = _indices(include, "include", n), _indices(exclude, "exclude", n)
+    both = np.intersect1d(forced, excluded)
     if both.size:
         raise ParameterError("exclude", "not hold rows of include", got=f"row {both[0]} in both")
-    if len(chosen) > n_select:
-        raise ParameterError("include", f"hold at most n_select rows, {n_select}", len(chosen))
-    if len(barred) == n:
+    if len(forced) > n_select:
+        raise ParameterError("include", f"hold at most n_select rows, {n_select}", len(forced))
+    if len(excluded) == n:
         raise ParameterError("exclude", "leave a row to choose", got=f"all {n}")
-    return chosen, barred
+    return forced, excluded
 
 
 def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
-    if given is None:
-        return np.empty(0, dtype=np.intp)
-    rows = np.asarray(given)
+    rows = np.asarray([] if given is None else given)
     if rows.dtype.kind == "b":
         if rows.size != n:
-            raise ValueError(f"{name} as a mask must have {n} values, got shape {rows.shape}")
+            raise ParameterError(name, f"have {n} values as a mask", got=f"shape {rows.shape}")
         return np.flatnonzero(rows)
     if rows.size == 0:
         return np.empty(0, dtype=np.intp)
@@ -326,11 +311,8 @@ def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> ND
     if form_of(given) in ("pandas", "polars") and given.shape[1] == 1:
         given = given.iloc[:, 0] if hasattr(given, "iloc") else given.to_series()
     values = np.asarray(given)
-    allowed = {(n,), (n, 1), shape or (n,)}
-    if values.shape not in allowed:
-        wanted = " or ".join(str(one) for one in ((n,), shape) if one)
-        wanted = str((n,)) if shape in (None, (n,)) else wanted
-        raise ParameterError(
-            name, f"have one value per row, shape {wanted}", got=f"shape {values.shape}"
-        )
+    shapes = dict.fromkeys([(n,), shape or (n,)])
+    if values.shape not in {(n, 1), *shapes}:
+        rule = f"have one value per row, shape {' or '.join(map(str, shapes))}"
+        raise ParameterError(name, rule, got=f"shape {values.shape}")
     return values.reshape(n)

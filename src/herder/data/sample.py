@@ -1,7 +1,7 @@
-"""A sample in a file: its numbers in memory or mapped, the rest re-read.
+"""A sample in a file: its numbers in memory or mapped, the other columns read again.
 
 Columns that distances are taken over are read once. All columns of the chosen rows are read
-again at the end, so that text and labels come along and nothing else is held.
+again at the end, so that text and labels come along and nothing else is kept in memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder.core.lanes import Progress
+from herder.core.summary import listed
 from herder.data.numerals import as_floats
 from herder.data.numpy_table import map_array
 from herder.data.rows import Rows, require_finite
@@ -52,15 +53,19 @@ class Roles:
 
     def used(self, path: Path, names: Sequence[str]) -> list[str]:
         """Return the columns that distances are taken over."""
-        kept = _split(self.columns, names, "columns", path) or list(names)
-        aside = {"drop": _split(self.drop, names, "drop", path)}
-        for role, name in (("label-column", self.label), ("weight column", self.weight)):
-            aside[role] = [] if name is None else _split([name], names, role, path)
-        for role, dropped in aside.items():
-            twice = [name for name in dropped if self.columns and name in kept]
+        kept = _split(self.columns, names, "columns", path)
+        aside: list[str] = []
+        for role, texts in {
+            "drop": self.drop,
+            "label_column": [self.label] if self.label is not None else [],
+            "weight column": [self.weight] if self.weight is not None else [],
+        }.items():
+            found = _split(texts, names, role, path)
+            twice = [name for name in found if name in kept]
             if twice:
-                raise ParameterError(role, "not be one of --columns", got=f"{twice[0]!r} in both")
-        used = [name for name in kept if all(name not in names for names in aside.values())]
+                raise ParameterError(role, "name none of the columns to use", twice[0])
+            aside += found
+        used = [name for name in kept or names if name not in aside]
         if not used:
             raise ValueError(f"{path} must have a column left to measure distances by, got none")
         return used
@@ -68,7 +73,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample as numbers, and the way to all columns of chosen rows.
+    """A sample as numbers, with a function that reads all columns of chosen rows.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ class Sample:
     trial : mapping
         A few rows with all columns, some with the gaps that each column has.
     take : callable
-        Gives all columns of the rows of given indices, in that order.
+        Returns all columns of the rows of given indices, in that order.
     """
 
     path: Path
@@ -131,11 +136,7 @@ def read_sample(path: Path, roles: Roles, progress: Progress = silent) -> Sample
         source = open_table(path)
         progress(1.0, f"opening {path.name}")
         sample = _load_sample(source, roles, progress)
-    try:
-        require_finite(sample.rows)
-    except ValueError as error:
-        text = str(error).replace("X must", f"{path} must", 1)
-        raise ValueError(f"{text}: --drop NAME") from None
+    require_finite(sample.rows)
     return sample
 
 
@@ -182,8 +183,7 @@ def _map_sample(path: Path, roles: Roles) -> Sample:
         return {name: rows[:, j] for j, name in enumerate(names)}
 
     labels, weight = column(roles.label), column(roles.weight)
-    first = np.arange(min(N_TRIAL, len(flat)))
-    trial = take(first)
+    trial = take(np.arange(min(N_TRIAL, len(flat))))
     return Sample(path, names, used, part, shape, labels, weight, trial, take)
 
 
@@ -212,17 +212,9 @@ def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sampl
         start = stop
         progress(start / n, f"reading {source.path.name}")
     kept = {name: np.concatenate(parts) for name, parts in others.items()}
-    return Sample(
-        path=source.path,
-        names=names,
-        used=used,
-        values=values,
-        shape=(n,),
-        labels=kept.get(roles.label or ""),
-        weight=kept.get(roles.weight or ""),
-        trial={name: np.concatenate([rows[name] for rows in trial]) for name in names},
-        take=source.take,
-    )
+    labels, weight = kept.get(roles.label or ""), kept.get(roles.weight or "")
+    rows = {name: np.concatenate([part[name] for part in trial]) for name in names}
+    return Sample(source.path, names, used, values, (n,), labels, weight, rows, source.take)
 
 
 def _has_text(column: NDArray[Any]) -> bool:
@@ -240,11 +232,10 @@ def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:
 
 
 def _refuse_text(path: Path, odd: Sequence[str], roles: Roles) -> None:
-    shown = ", ".join(repr(name) for name in odd[:5]) + (", ..." if len(odd) > 5 else "")
-    label = f", or --label-column {odd[0]}" if roles.label is None else ""
+    label = f", or pass label_column={odd[0]}" if roles.label is None else ""
     raise ValueError(
-        f"{path} must have columns of numbers, got text in {shown}; carry it along unused with "
-        f"--drop {','.join(odd)}{label}"
+        f"{path} must have columns of numbers, got text in {listed([repr(n) for n in odd], 5)}: "
+        f"pass drop={','.join(odd)} to carry it along{label}"
     )
 
 
@@ -255,7 +246,6 @@ def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) ->
         parts = [text] if text in names else [part.strip() for part in text.split(",")]
         for part in parts:
             if part not in names:
-                known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-                raise ParameterError(role, f"name columns of {path}, {known}", part)
+                raise ParameterError(role, f"name columns of {path}, {listed(names, 20)}", part)
         found += [part for part in parts if part not in found]
     return found

@@ -1,6 +1,7 @@
 """What the table formats share."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ __all__ = [
     "TableSource",
     "UnfitError",
     "as_text",
+    "repeated",
     "silent",
     "width",
 ]
@@ -56,6 +58,11 @@ class Block:
         return len(self.places)
 
 
+def repeated(names: Iterable[Any]) -> Any:
+    """Return a name that occurs more than once."""
+    return Counter(names).most_common(1)[0][0]
+
+
 def silent(share: float, note: str) -> None:
     """Report no progress."""
 
@@ -91,12 +98,11 @@ class TableSource:
         """Yield consecutive rows with their places, about ``max_bytes`` at a time."""
         before = 0
         for found in self.read(max(1, max_bytes // max(1, self.row_bytes))):
-            if isinstance(found, Block):
-                yield found
-                continue
-            n_rows = len(next(iter(found.values())))
-            yield Block(found, np.arange(before + 1, before + n_rows + 1))
-            before += n_rows
+            if isinstance(found, dict):
+                places = np.arange(len(found[self.names[0]])) + before + 1
+                before += len(places)
+                found = Block(found, places)
+            yield found
 
     def chunks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """Yield the columns of consecutive rows alone."""
@@ -105,7 +111,7 @@ class TableSource:
     def within(
         self, max_memory: int, what: str, progress: Callable[[float, str], None] = silent
     ) -> Iterator[Chunk]:
-        """Yield chunks that keep to a memory limit, and report how far ``what`` has come."""
+        """Yield chunks that keep to a memory limit, and report the progress of ``what``."""
         seen = 0
         for chunk in self.chunks(min(CHUNK_BYTES, max_memory // CHUNK_SHARE)):
             yield chunk
@@ -142,10 +148,10 @@ class UnfitError(Exception):
 
 
 def as_text(values: NDArray[Any]) -> NDArray[Any]:
-    """Fixed-width text as objects, so that a text column is the same from every format."""
+    """Return fixed-width text as objects, so that every format has the same text columns."""
     return values.astype(object) if values.dtype.kind == "U" else values
 
 
 def width(dtype: np.dtype[Any]) -> int:
-    """Bytes of one value in memory, roughly."""
+    """Return about how many bytes a value takes in memory."""
     return TEXT_BYTES + dtype.itemsize if dtype.kind in "OU" else dtype.itemsize

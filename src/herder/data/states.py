@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import finite_number, fit_rows
@@ -14,7 +13,7 @@ from herder.data.numerals import python_reads
 
 __all__ = ["blocks", "check_alphabet", "column_names", "read_codes"]
 
-#: Numbers that are looked at at a time.
+#: Numbers that are checked at a time.
 BLOCK = 2**22
 
 #: Columns that an error names.
@@ -24,7 +23,7 @@ NAMED = 5
 def check_alphabet(states: Any, accepted: str = "(0, 1) or (-1, 1)") -> tuple[int, int]:
     """Return ``states`` as one of the two alphabets of a binary site."""
     for low in (0, -1):
-        if not isinstance(states, str) and np.array_equal(states, (low, 1)):
+        if np.array_equal(states, (low, 1)):
             return (low, 1)
     raise ParameterError("states", f"be {accepted}", states)
 
@@ -38,7 +37,7 @@ def read_codes(
     missing: bool = False,
     binarize: float | None = None,
 ) -> tuple[Any, tuple[int, int]]:
-    """Check ``X`` and give it as 0/1 codes, with the alphabet that it is in.
+    """Return ``X`` as 0/1 codes, checked, with the alphabet that it is in.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ def read_codes(
     X : array-like, frame or sparse matrix of shape (n_rows, n), or mapping of columns by name
         The rows.
     states : "auto", (0, 1) or (-1, 1)
-        What the rows hold; "auto" looks.
+        What the rows hold; "auto" finds out.
     reset : bool
         Whether the estimator is being fitted.
     missing : bool
@@ -55,9 +54,8 @@ def read_codes(
     binarize : float, optional
         Numbers above it are the upper state, all others the lower one.
     """
-    wanted = None
-    if not (isinstance(states, str) and states == "auto"):
-        wanted = check_alphabet(states, "'auto', (0, 1) or (-1, 1)")
+    is_auto = isinstance(states, str) and states == "auto"
+    wanted = None if is_auto else check_alphabet(states, "'auto', (0, 1) or (-1, 1)")
     if binarize is not None:
         binarize = finite_number(binarize, "binarize")
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
@@ -67,18 +65,22 @@ def read_codes(
     for part in blocks(rows):
         values = rows[part].toarray() if hasattr(rows, "indptr") else rows[part]
         unknown = np.isnan(values)
-        gaps = np.isinf(values) if missing else ~np.isfinite(values)
-        _refuse_gaps(estimator, gaps, values, part.start)
+        wrong = np.isinf(values) if missing else ~np.isfinite(values)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            value, name = values[row, column], column_names(estimator)[column]
+            place = f"in row {part.start + row}, column {name}"
+            found = f"{value:g} {place}"
+            if np.isnan(value):
+                found = f"NaN {place}; a fitted machine fills missing entries by impute"
+            raise ParameterError("X", "be finite", got=found)
         if binarize is None:
             others = values[(values != 1) & ~unknown]
             lows |= {low for low in (0, -1) if (others == low).any()}
             strange = others[(others != 0) & (others != -1)]
             if strange.size:
-                raise ParameterError(
-                    "X",
-                    f"hold {accepted} only",
-                    got=f"{strange[0]:g}; binarize= cuts numbers in two",
-                )
+                found = f"{strange[0]:g}; binarize= sets a threshold for numbers"
+                raise ParameterError("X", f"hold {accepted} only", got=found)
         upper = values > (0 if binarize is None else binarize)
         codes[part] = np.where(unknown, np.nan, upper) if missing else upper
     if wanted is None:
@@ -99,7 +101,7 @@ def column_names(estimator: Any) -> list[str]:
 
 
 def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check the form of ``X``; its numbers may be NaN or infinite."""
+    """Return ``X`` as rows of numbers, which may be NaN or infinite."""
     try:
         if form_of(X) == "mapping":
             return _read_columns(estimator, X, reset=reset)
@@ -108,13 +110,11 @@ def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
         text = _first_text(X)
         if text is None:
             raise
-    raise ParameterError(
-        "X", "be numbers", got=f"{text}: recode texts, such as yes and no as 1 and 0"
-    ) from None
+    raise ParameterError("X", "be numbers", got=f"{text}: recode text, e.g. yes and no as 1 and 0")
 
 
 def _first_text(X: Any) -> str | None:
-    """Return what the first entry is that is text and no number, and where, column by column."""
+    """Return the first entry that is text and no number, and where it is, column by column."""
     named = named_columns(X)
     if named is None:
         table = np.asarray(X, object)
@@ -128,38 +128,18 @@ def _first_text(X: Any) -> str | None:
     return None
 
 
-def _refuse_gaps(
-    estimator: Any, gaps: NDArray[np.bool_], values: NDArray[Any], first: int
-) -> None:
-    """Say where the first number is that is NaN or infinite, if one is."""
-    if not gaps.any():
-        return
-    row, column = np.argwhere(gaps)[0].tolist()
-    place = f"in row {first + row}, column {column_names(estimator)[column]}"
-    if np.isnan(values[row, column]):
-        raise ParameterError(
-            "X",
-            "have no missing entries here",
-            got=f"NaN {place}: leave such rows out; impute of a fitted machine fills them",
-        )
-    raise ParameterError("X", "be finite", got=f"{values[row, column]:g} {place}")
-
-
 def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
-    """Check columns by name as rows of a frame are checked, without a frame."""
+    """Return columns by name as rows, checked as a frame is, without a frame."""
     from sklearn.base import BaseEstimator
 
     names = np.array([str(name) for name in X], dtype=object)
     known = vars(estimator).get("feature_names_in_")
     if not reset and known is not None and names.tolist() != known.tolist():
-        raise ParameterError(
-            "X",
-            f"have the columns {known[:NAMED].tolist()} ... of fit in their order",
-            got=f"{names[:NAMED].tolist()} ...",
-        )
+        rule = f"have the columns {known[:NAMED].tolist()} ... of fit in their order"
+        raise ParameterError("X", rule, got=f"{names[:NAMED].tolist()} ...")
     columns = [np.asarray(column) for column in X.values()]
-    if len({column.shape for column in columns}) > 1 or any(c.ndim != 1 for c in columns):
-        shapes = sorted({column.shape for column in columns})
+    shapes = sorted({column.shape for column in columns})
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise ParameterError("X", "have columns of one length", got=f"shapes {shapes}")
     rows = np.column_stack(columns) if columns else np.empty((0, 0))
     if not reset and len(names) != estimator.n_features_in_:
@@ -171,6 +151,6 @@ def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
 
 
 def blocks(rows: Any) -> list[slice]:
-    """Cut rows into blocks of about BLOCK numbers."""
+    """Return slices of rows, of about BLOCK numbers each."""
     size = max(1, BLOCK // max(rows.shape[1], 1))
     return [slice(start, start + size) for start in range(0, rows.shape[0], size)]

@@ -1,4 +1,4 @@
-"""The form a table came in, so that samples can be given back in the same form."""
+"""The form a table came in, so that samples can be returned in the same form."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class TableForm:
         object.__setattr__(self, "named", bool(self.names) and texts)
 
     def build(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Any:
-        """Make a table of this form from codes."""
+        """Return a table of this form from codes."""
         if self.kind == "sparse":
             from scipy.sparse import csr_matrix
 
@@ -69,18 +69,14 @@ class TableForm:
             return frame.astype(kept).set_axis(self.labels, axis="columns")
         import polars as pl
 
-        return pl.DataFrame(
-            {name: pl.Series(name, column.tolist()) for name, column in columns.items()}
-        ).cast(
-            {n: t for n, t in self.schema.items() if t != pl.Null and n not in binned},
-            strict=False,
-        )
+        frame = pl.DataFrame({n: pl.Series(n, column.tolist()) for n, column in columns.items()})
+        kept = {n: t for n, t in self.schema.items() if t != pl.Null and n not in binned}
+        return frame.cast(kept, strict=False)
 
     def rows(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Iterator[Any]:
-        """Rows one by one: arrays for an array, else mappings of column to label."""
+        """Yield rows one by one: arrays for an array, else mappings of column to label."""
         if self.kind in ("array", "sparse"):
-            dense = TableForm("array", dtype=self.dtype)
-            yield from dense.build(codes, variables)
+            yield from TableForm("array", dtype=self.dtype).build(codes, variables)
             return
         columns = decode(codes, variables)
         for r in range(len(codes)):
@@ -88,7 +84,7 @@ class TableForm:
 
 
 def read_form(X: Any) -> TableForm:
-    """Look at a table, without reading it."""
+    """Return the form of a table, without reading its rows."""
     form = form_of(X)
     if form == "sparse":
         return TableForm("sparse", dtype=X.dtype)
@@ -102,7 +98,7 @@ def read_form(X: Any) -> TableForm:
 
 
 def _keeps(column: Any, dtype: Any) -> bool:
-    """Whether a decoded pandas column may take its old dtype: binned integers may not."""
+    """Return whether a decoded pandas column may take its old dtype: binned integers may not."""
     kind = getattr(dtype, "kind", "O")
     if kind not in "iub" or column.dtype.kind != "f":
         return True

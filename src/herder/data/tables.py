@@ -1,6 +1,6 @@
 """Tables by the suffix of their file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,23 +13,18 @@ from herder.data.broken import BrokenRows
 from herder.data.csv_table import open_csv, write_csv
 from herder.data.numpy_table import open_npy, open_npz, write_npy, write_npz
 from herder.data.parquet_table import import_pyarrow, open_parquet, write_parquet
-from herder.data.source import Chunk, TableSource, UnfitError
+from herder.data.source import Chunk, TableSource, UnfitError, repeated
 
 __all__ = ["TABLE_SUFFIXES", "check_format", "open_table", "write_table"]
 
-TABLE_SUFFIXES = (".csv", ".npy", ".npz", ".parquet")
+_FORMATS: dict[str, tuple[Callable[..., TableSource], Callable[..., None]]] = {
+    ".csv": (open_csv, write_csv),
+    ".npy": (open_npy, write_npy),
+    ".npz": (open_npz, write_npz),
+    ".parquet": (open_parquet, write_parquet),
+}
 
-_OPENERS: dict[str, Callable[[Path], TableSource]] = {
-    ".npy": open_npy,
-    ".npz": open_npz,
-    ".parquet": open_parquet,
-}
-_WRITERS: dict[str, Callable[[Path, tuple[str, ...], Iterator[Chunk]], None]] = {
-    ".csv": write_csv,
-    ".npy": write_npy,
-    ".npz": write_npz,
-    ".parquet": write_parquet,
-}
+TABLE_SUFFIXES = tuple(_FORMATS)
 
 
 def open_table(path: PathLike, *, broken: BrokenRows | None = None) -> TableSource:
@@ -43,18 +38,16 @@ def open_table(path: PathLike, *, broken: BrokenRows | None = None) -> TableSour
         Takes the rows of a csv file that have more or fewer fields than the header; without it
         such a row is an error.
     """
+    opener, _ = _format(path)
     file = Path(path)
-    suffix = file.suffix.lower()
-    if suffix not in TABLE_SUFFIXES:
-        raise ValueError(_suffix_rule(path))
     if not file.is_file():
         raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
     if file.stat().st_size == 0:
         raise ValueError(f"{path} must hold a table, got an empty file")
-    source = open_csv(file, broken or BrokenRows()) if suffix == ".csv" else _OPENERS[suffix](file)
-    twice = {name for name in source.names if source.names.count(name) > 1}
-    if twice:
-        raise ValueError(f"{path} must have distinct column names, got {min(twice)!r} twice")
+    source = open_csv(file, broken or BrokenRows()) if opener is open_csv else opener(file)
+    if len(set(source.names)) < len(source.names):
+        twice = repeated(source.names)
+        raise ValueError(f"{path} must have distinct column names, got {twice!r} twice")
     if not source.names or source.n_rows == 0:
         shape = f"{source.n_rows} rows and {len(source.names)} columns"
         raise ValueError(f"{path} must hold at least one row and one column, got {shape}")
@@ -66,9 +59,7 @@ def write_table(path: PathLike, names: Sequence[str], chunks: Iterable[Mapping[s
 
     Blocks are written as they come, except for .npz, which is held in memory until the last.
     """
-    writer = _WRITERS.get(Path(path).suffix.lower())
-    if writer is None:
-        raise ValueError(_suffix_rule(path))
+    _, writer = _format(path)
     if len(set(names)) != len(names) or not names:
         raise ParameterError("names", "be distinct and at least one", list(names))
     if writer is write_parquet:
@@ -98,8 +89,11 @@ def check_format(path: PathLike, columns: Mapping[str, Any]) -> None:
             raise ValueError(str(error).replace(str(trial), str(path))) from error
 
 
-def _suffix_rule(path: PathLike) -> str:
-    return f"path must end in .csv, .npy, .npz or .parquet, got {str(path)!r}"
+def _format(path: PathLike) -> tuple[Callable[..., TableSource], Callable[..., None]]:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise ValueError(f"path must end in .csv, .npy, .npz or .parquet, got {str(path)!r}")
+    return _FORMATS[suffix]
 
 
 def _columns(names: Sequence[str], chunk: Mapping[str, Any]) -> Chunk:

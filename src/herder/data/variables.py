@@ -1,8 +1,8 @@
 r"""Variables of a table: names, labels and the integer codes that are herded.
 
 Every column becomes a `Variable` with a finite alphabet; a row becomes a vector of
-codes, ``code = position of the label in the alphabet``. Decoding gives labels, names
-and dtypes back as they came.
+codes, ``code = position of the label in the alphabet``. Decoding restores labels, names
+and dtypes.
 """
 
 import math
@@ -37,7 +37,7 @@ class Variable:
     name : str
         Name of the column.
     values : tuple
-        Labels; the code of a value is its position. ``None`` stands for missing.
+        Labels; the code of a value is its position. ``None`` is a missing value.
     dtype : str, default "object"
         NumPy dtype name of the decoded column.
     edges : tuple of float, optional
@@ -65,7 +65,7 @@ class Variable:
     is_switch = renamed_attribute("is_switch", "is_binary")
 
     def code(self, label: Hashable) -> int:
-        """Position of a label in the alphabet.
+        """Return the position of a label in the alphabet.
 
         Numbers and booleans match by value, text also by how a label prints; any number
         belongs to a bin of a binned column.
@@ -112,7 +112,7 @@ def encode(
     bins: int | Mapping[str, int] | None = None,
     names: Sequence[str] | None = None,
 ) -> Codes:
-    """Code a table.
+    """Return a table as codes.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def encode(
     missing : {"error", "category"}, default "error"
         Whether missing values are refused or are a category of their own.
     bins : int or mapping of column to int, optional
-        Cut numeric columns with more distinct values into that many quantile bins.
+        Bin numeric columns with more distinct values into that many quantile bins.
     names : list of str, optional
         Names of the columns, in place of the table's own.
 
@@ -153,7 +153,7 @@ def encode(
 
 
 def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[Any]]:
-    """Turn codes into labelled columns, in the dtypes the table had.
+    """Return labelled columns from codes, in the dtypes the table had.
 
     A column of integers that has missing values comes back as floats with NaN; of other
     labels, as objects with None.
@@ -179,7 +179,7 @@ def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[
 
 
 def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
-    """Put labels in order; a column in which only 0 or only 1 occurs is a switch all the same.
+    """Return labels in order; a column in which only 0 or only 1 occurs is binary all the same.
 
     Numbers come first, then the other kinds by name of their type, each in its own order.
 
@@ -208,9 +208,8 @@ def unite(a: Variable, b: Variable, seen: set[Hashable]) -> Variable:
     if a == b:
         return a
     if a.edges != b.edges:
-        raise ParameterError(
-            "parts", f"bin {a.name!r} alike", got=f"edges {a.edges} and {b.edges}"
-        )
+        found = f"edges {a.edges} and {b.edges}"
+        raise ParameterError("parts", f"bin {a.name!r} in the same way", got=found)
     dtype = _common_dtype(a.dtype, b.dtype)
     if a.values == b.values:
         return replace(a, dtype=dtype)
@@ -234,29 +233,28 @@ def _encode_sparse(
 ) -> Codes:
     matrix = X.tocsr(copy=True)
     matrix.sum_duplicates()
-    n_rows, width = matrix.shape
-    if n_rows == 0 or width == 0:
-        raise ParameterError(
-            "X", "have at least 1 row and 1 column", got=f"shape {matrix.shape}: 0 sample(s)"
-        )
+    width = matrix.shape[1]
+    if 0 in matrix.shape:
+        found = f"shape {matrix.shape}: 0 sample(s)"
+        raise ParameterError("X", "have at least 1 row and 1 column", got=found)
     right = np.isin(matrix.data, (0, 1))
     if not right.all():
         raise ValueError(f"a sparse X must hold 0 and 1 only, got {matrix.data[~right][0]!r}")
-    if names is not None and len(names) != width:
-        raise ParameterError("names", f"have one name per column ({width})", len(names))
-    if variables is not None and len(variables) != width:
-        raise ParameterError("X", f"have {len(variables)} columns", width)
-    found = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(width)]
+    labels = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
+    if len(labels) != width:
+        raise ParameterError("names", f"have one name per column ({width})", len(labels))
+    given = [None] * width if variables is None else variables
+    if len(given) != width:
+        raise ParameterError("X", f"have {len(given)} columns", width)
     values = (False, True) if matrix.dtype.kind == "b" else (0, 1)
     out = tuple(
         known or Variable(name, values, matrix.dtype.name)
-        for name, known in zip(found, variables or [None] * width, strict=True)
+        for name, known in zip(labels, given, strict=True)
     )
-    for variable in out:
-        if not variable.is_binary:
-            raise ParameterError(
-                "X", "be dense when a column has values other than 0 and 1", got=str(variable)
-            )
+    other = [variable for variable in out if not variable.is_binary]
+    if other:
+        rule = "be dense when a column has values other than 0 and 1"
+        raise ParameterError("X", rule, got=str(other[0]))
     matrix = matrix.astype(np.int8)
     matrix.eliminate_zeros()
     return Codes(out, matrix)
@@ -264,13 +262,11 @@ def _encode_sparse(
 
 def _check_column(column: Column, missing: str) -> None:
     if missing == "error" and None in column.labels:
-        absent = column.index == column.labels.index(None)
-        raise ParameterError(
-            "X",
-            "not contain NaN or missing values",
-            got=f"{int(absent.sum())} in column {column.name!r} (first at row "
-            f"{int(np.argmax(absent))}); pass missing='category' to make them a category",
-        )
+        rows = np.flatnonzero(column.index == column.labels.index(None))
+        found = f"{len(rows)} in column {column.name!r} (first at row {rows[0]})"
+        remedy = "pass missing='category' to make them a category"
+        rule = "not contain NaN or missing values"
+        raise ParameterError("X", rule, got=f"{found}; {remedy}")
     if any(isinstance(label, float) and math.isinf(label) for label in column.present):
         raise ParameterError("X", "be finite", got=f"infinity in column {column.name!r}")
 
@@ -283,12 +279,11 @@ def _measurement(column: Column, n_bins: int | None) -> Variable | None:
     if n_bins is None or len(distinct) <= n_bins:
         if len(distinct) > MAX_FLOAT_LABELS and (distinct != np.rint(distinct)).any():
             raise ValueError(
-                f"column {column.name!r} must be categorical or binned, got a measurement with "
-                f"{len(distinct)} distinct values: pass bins=5 to cut it into five"
+                f"column {column.name!r} must be categorical or binned, got "
+                f"{len(distinct)} distinct numbers: pass bins=5 to bin them"
             )
         return None
-    numbers = np.array([math.nan if v is None else v for v in column.labels], dtype=float)
-    present = numbers[column.index]
+    present = np.array(column.labels, dtype=float)[column.index]  # None becomes NaN
     present = present[~np.isnan(present)]
     edges = np.unique(np.quantile(present, np.linspace(0, 1, n_bins + 1)[1:-1]))
     which = np.searchsorted(edges, present, side="right")
@@ -314,32 +309,23 @@ def _category(column: Column) -> Variable:
     return Variable(column.name, (*labels, None), kind)
 
 
-def _codes_of(column: Column, variable: Variable) -> NDArray[np.int16]:
-    """Code of each of the column's labels."""
+def _codes_of(column: Column, variable: Variable) -> NDArray[np.intp]:
+    """Return the code of each of the column's labels."""
     position: dict[Hashable, int] = {label: code for code, label in enumerate(variable.values)}
-    codes = np.empty(len(column.labels), dtype=np.int16)
     if None in column.labels and None not in position:
         raise ValueError(f"column {variable.name!r} must not have missing values here")
     if variable.edges is not None:
         if column.present and not column.is_numeric:
-            raise ValueError(
-                f"column {variable.name!r} must hold numbers, got {_short(column.present)}"
-            )
-        here = [label is not None for label in column.labels]
-        codes[here] = np.searchsorted(
-            variable.edges, np.array(column.present, dtype=float), side="right"
-        )
-        if None in column.labels:
-            codes[column.labels.index(None)] = position[None]
-        return codes
-    for i, label in enumerate(column.labels):
-        code = position.get(label)
-        if code is None:
-            raise ValueError(
-                f"column {variable.name!r} must hold only {_short(variable.values)}, got {label!r}"
-            )
-        codes[i] = code
-    return codes
+            found = _short(column.present)
+            raise ValueError(f"column {variable.name!r} must hold numbers, got {found}")
+        numbers = np.array(column.labels, dtype=float)  # None becomes NaN
+        codes = np.searchsorted(variable.edges, numbers, side="right")
+        return np.where(np.isnan(numbers), position.get(None, -1), codes)
+    unknown = [label for label in column.labels if label not in position]
+    if unknown:
+        known = _short(variable.values)
+        raise ValueError(f"column {variable.name!r} must hold only {known}, got {unknown[0]!r}")
+    return np.array([position[label] for label in column.labels], dtype=np.intp)
 
 
 def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> list[int | None]:
@@ -351,19 +337,14 @@ def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> 
         for name in bins:
             if name not in by_name:
                 raise ParameterError("bins", "name columns of the table", name)
-            if by_name[name].present and not by_name[name].is_numeric:
-                raise ParameterError(
-                    "bins",
-                    "name columns of numbers",
-                    got=f"{name!r} with the labels {_short(by_name[name].present)}",
-                )
+            labels = by_name[name].present
+            if labels and not by_name[name].is_numeric:
+                found = f"{name!r} with the labels {_short(labels)}"
+                raise ParameterError("bins", "name columns of numbers", got=found)
         chosen = [bins.get(column.name) for column in columns]
-    for n_bins in chosen:
-        if n_bins is None:
-            continue
-        whole = isinstance(n_bins, int | np.integer) and not isinstance(n_bins, bool)
-        if not whole or n_bins < 2:
-            raise ParameterError("bins", "be whole numbers of at least 2", n_bins)
+    for n in chosen:
+        if n is not None and not (isinstance(n, int | np.integer) and n >= 2):
+            raise ParameterError("bins", "be whole numbers of at least 2", n)
     return chosen
 
 
