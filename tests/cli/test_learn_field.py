@@ -183,8 +183,8 @@ def test_rows_with_gaps_can_be_left_out(tmp_path):
     out = tmp_path / "m.safetensors"
     words = (tmp_path / "t.csv", "-o", out, "--weight", "mass")
     assert error_line(*words).endswith(
-        "must have a value in every row, got none in line 2: leave out rows with gaps, or "
-        "pass --drop rain"
+        "must have a value in every row, got none in line 2: pass --skip-gaps to leave "
+        "such rows out, or pass --drop rain"
     )
     lines = done(*words, "--skip-gaps", "--test", tmp_path / "t.csv")
     assert_flat(X[5:], load(out), 1e-3)

@@ -185,7 +185,10 @@ class Run:
         names = {parameter.name: parameter.opts[-1] for parameter in self.context.command.params}
 
         def spelt(found: re.Match[str]) -> str:
-            return f"pass {names[found[1]]} {found[2]}" if found[1] in names else found[0]
+            if found[1] not in names:
+                return found[0]
+            value = "" if found[2] == "True" else f" {found[2]}"  # a flag has none
+            return f"pass {names[found[1]]}{value}"
 
         return re.sub(r"\bpass (\w+)='?(\w+)'?", spelt, text)
 

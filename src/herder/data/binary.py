@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder._validation import require_memory
 from herder.core.lanes import Progress
 from herder.data.numerals import as_floats, is_number
 from herder.data.source import Block, TableSource, silent
@@ -99,9 +100,8 @@ def read_binary(
         weight = None
     n_rows, n_read = sum(source.n_rows for source in sources), 0
     needed = CELL_BYTES * n_rows * len(wanted)
-    if needed > max_memory:
-        rule = f"be at least {needed / 2**20:,.0f}M for {n_rows:,} rows of {len(wanted):,} columns"
-        raise ParameterError("max_memory", rule, got=f"{max_memory / 2**20:,.0f}M")
+    what = f"{n_rows:,} rows of {len(wanted):,} columns"
+    require_memory(needed, max_memory, what, "pass drop=NAME for columns that are not needed")
     parts, weights = [], []
     for source in sources:
         needs = wanted if weight is None else (*wanted, weight)
@@ -116,8 +116,8 @@ def read_binary(
                 row, column = np.argwhere(gaps)[0]
                 raise ValueError(
                     f"column {wanted[column]!r} of {source.path} must have a value in every row, "
-                    f"got none in {source.unit} {block.places[row]:,}: leave out rows with gaps, "
-                    f"or pass drop={wanted[column]}"
+                    f"got none in {source.unit} {block.places[row]:,}: pass skip_gaps=True to "
+                    f"leave such rows out, or pass drop={wanted[column]}"
                 )
             full = ~gaps.any(axis=1)
             parts.append(cells[full].astype(np.int8))
