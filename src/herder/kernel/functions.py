@@ -18,7 +18,7 @@ itself and not the sample.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -210,13 +210,6 @@ def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
     blocks = [rows[low : low + 128] for low in range(0, len(rows), 128)]
     parts = [np.asarray(kernel(block, block)).diagonal() for block in blocks]
     return np.concatenate(parts).astype(np.float64)
-
-
-def centred(kernel: Kernel, centre: NDArray[np.float64]) -> Kernel:
-    """Centre an energy kernel that has no centre; others are returned as they are."""
-    if isinstance(kernel, Energy) and kernel.centre is None:
-        return replace(kernel, centre=centre)
-    return kernel
 
 
 def _squared_distances(
