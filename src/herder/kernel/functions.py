@@ -1,4 +1,4 @@
-r"""Kernels: how alike two rows are.
+r"""Kernels: measures of similarity of two rows.
 
 The radial ones depend on :math:`r = |(a - b) / h|` alone, with one bandwidth h or one for each
 column:
@@ -48,13 +48,13 @@ class Kernel(Protocol):
     """Anything called with two tables of rows that returns their Gram matrix."""
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of the rows of ``A`` and ``B``."""
+        """Return the Gram matrix of the rows of ``A`` and ``B``."""
         ...
 
 
 @dataclass(frozen=True)
 class Radial:
-    """A kernel of the scaled distance; the subclasses only say which function of it.
+    """A kernel of the scaled distance; each subclass is one function of it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Radial:
     shape: ClassVar[str]
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of the rows of ``A`` and ``B``."""
+        """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
         _PROFILES[self.shape](gram)
         return gram
@@ -95,13 +95,13 @@ class Matern52(Radial):
 
 
 class Laplace(Radial):
-    """``exp(-r)``: rough, sees fine detail."""
+    """``exp(-r)``: rough, sensitive to fine detail."""
 
     shape = "laplace"
 
 
 class InverseMultiquadric(Radial):
-    """``(1 + r^2)^(-1/2)``: heavy tails, sees outliers from afar."""
+    """``(1 + r^2)^(-1/2)``: heavy tails, sensitive to distant outliers."""
 
     shape = "inverse-multiquadric"
 
@@ -124,7 +124,7 @@ class Energy:
     shape: ClassVar[str] = "energy"
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of the rows of ``A`` and ``B``."""
+        """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
         np.sqrt(gram, out=gram)
         np.subtract(self._radii(A)[:, None], gram, out=gram)
@@ -161,7 +161,7 @@ class Stein:
     shape: ClassVar[str] = "stein"
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of rows that carry their scores in the second half of the columns."""
+        """Return the Gram matrix of rows with their scores in the second half of the columns."""
         x, s = self._halves(A)
         y, t = self._halves(B)
         origin = y.mean(axis=0)  # the inner products below would cancel far from the origin
@@ -203,7 +203,7 @@ KERNELS: dict[str, type[Radial] | type[Energy] | type[Stein]] = {
 
 
 def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """``k(a, a)`` of every row, from the kernel's own ``diagonal`` where it has one."""
+    """Return ``k(a, a)`` of every row, from the kernel's own ``diagonal`` if it has one."""
     own: Callable[[NDArray[Any]], NDArray[np.float64]] | None = getattr(kernel, "diagonal", None)
     if own is not None:
         return np.asarray(own(rows), np.float64)

@@ -155,28 +155,12 @@ def mean_at(
     single: bool = False,
 ) -> NDArray[np.float64]:
     """Return ``sum_j p_j k(point, x_j)`` at every point, in blocks; compiled where that pays."""
-    if len(points) * len(values) > SMALL_ROWS**2 and isinstance(kernel, Radial | Energy):
-        return _compiled_mean_at(points, values, kernel, weight, n_jobs, single)
-    total = np.empty(len(points))
-    step = max(1, BLOCK_VALUES // len(values))
-    for low in range(0, len(points), step):
-        total[low : low + step] = kernel(points[low : low + step], values) @ weight
-    return total
-
-
-def root(square: float, scale: float) -> float:
-    """Return the root of a squared distance whose terms are of size ``scale``."""
-    return 0.0 if square <= ROUNDING * abs(scale) else math.sqrt(square)
-
-
-def _compiled_mean_at(
-    points: NDArray[Any],
-    values: NDArray[Any],
-    kernel: Any,
-    weight: NDArray[np.float64],
-    n_jobs: int | None,
-    single: bool,
-) -> NDArray[np.float64]:
+    if len(points) * len(values) <= SMALL_ROWS**2 or not isinstance(kernel, Radial | Energy):
+        total = np.empty(len(points))
+        step = max(1, BLOCK_VALUES // len(values))
+        for low in range(0, len(points), step):
+            total[low : low + step] = kernel(points[low : low + step], values) @ weight
+        return total
     from herder.kernel._sums import SHAPES, cross_sums
 
     centre = values.mean(axis=0, dtype=np.float64)
@@ -190,6 +174,11 @@ def _compiled_mean_at(
         far = kernel.diagonal(points) / 2
         return far * weight.sum() + weight @ kernel.diagonal(values) / 2 - sums
     return sums
+
+
+def root(square: float, scale: float) -> float:
+    """Return the root of a squared distance whose terms are of size ``scale``."""
+    return 0.0 if square <= ROUNDING * abs(scale) else math.sqrt(square)
 
 
 def _norm(
