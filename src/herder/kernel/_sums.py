@@ -176,7 +176,7 @@ def _run_in_turn(
     n_jobs: int | None,
     progress: Progress | None,
 ) -> None:
-    """Run each unit in one lane; they are dealt out in turn, as the first ones are longest."""
+    """Run each unit in one lane; lanes take them in turn, as the first ones are the longest."""
 
     def lane_work(lane: int, turn: WorkUnit) -> None:
         place = turn[0] * LANES + lane

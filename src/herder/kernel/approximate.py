@@ -1,6 +1,6 @@
 r"""Approximations of thinning, each asked for by name.
 
-Exact thinning looks at all n (n - 1) / 2 pairs once. These look at fewer:
+Exact thinning evaluates all n (n - 1) / 2 pairs once. These evaluate fewer:
 
 =================  ==============================================================  ================
 name               what is approximated                                            pairs
@@ -202,6 +202,6 @@ def _frequencies(d: int, kernel: Gaussian, half: int) -> NDArray[np.float64]:
 
 
 def _features(points: NDArray[Any], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cosines and sines of the rows along the frequencies, of norm one."""
+    """Return cosines and sines of the rows along the frequencies, of norm one."""
     angles = points @ scale
     return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(scale.shape[1])

@@ -176,7 +176,7 @@ class MixtureLandscape:
         return self._scaled.kernel_norm(1.0)
 
     def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Kernel mean at each point."""
+        """Return the kernel mean at each point."""
         return self._bumps.value(points / self._length)
 
     def add(self, point: NDArray[np.float64]) -> None:
@@ -185,7 +185,7 @@ class MixtureLandscape:
         self._n += 1
 
     def climb(self, start: NDArray[np.float64]) -> Peak:
-        """Go uphill from ``start`` to a peak."""
+        """Ascend from ``start`` to a peak."""
         here = self._look(start / self._length)
         limit = FIRST_LENGTH
         for _ in range(MAX_STEPS):
@@ -285,7 +285,7 @@ class FunctionLandscape:
         self._n += 1
 
     def climb(self, start: NDArray[np.float64]) -> Peak:
-        """Go uphill from ``start`` to a peak."""
+        """Ascend from ``start`` to a peak."""
         from scipy.optimize import minimize
 
         first = self._peak(start)

@@ -37,7 +37,7 @@ DOUBLE_TIES, SINGLE_TIES = 1e-9, 1e-7
 #: Exchanges begin among this many rows, spread evenly, or so many for each row wanted. A set
 #: that is good among few rows is a better start for all of them than a greedy one, and cheaper.
 POOL_ROWS, POOL_PER_ROW = 2048, 8
-#: Sweeps in the pool, which only has to give a good start.
+#: Sweeps in the pool, which is only for a good start.
 POOL_SWEEPS = 3
 #: Sweeps over all rows of a small sample at most; mostly they end before. Fewer where they would
 #: take more than so many kernel values.
@@ -219,11 +219,12 @@ class _Plain:
         target: NDArray[np.float64],
         chosen: NDArray[np.intp],
         unique: bool,
+        ties: float = DOUBLE_TIES,
     ) -> None:
         self.candidates, self.target, self.chosen, self.unique = candidates, target, chosen, unique
         self.half = candidates.diagonal / 2
         self.covered = np.zeros(candidates.n_rows)
-        self.tie_tol = DOUBLE_TIES * typical(candidates.diagonal)
+        self.tie_tol = ties * typical(candidates.diagonal)
         self._n_covered = 0
         self._columns: dict[int, NDArray[np.float64]] = {}
 
@@ -285,15 +286,14 @@ class _Compiled(_Plain):
     ) -> None:
         from herder.kernel import _pairs_jit
 
-        super().__init__(candidates, target, chosen, unique)
         self.jit, self.points, self.code = _pairs_jit, candidates.chooser, candidates.code
+        ties = SINGLE_TIES if self.points.dtype == np.float32 else DOUBLE_TIES
+        super().__init__(candidates, target, chosen, unique, ties)
         self.sign = 1.0
         if isinstance(candidates.kernel, Energy):
             # In a greedy step or an exchange the radii, half the diagonal, of an energy kernel
             # cancel: it may be taken for minus the distance, with a zero diagonal.
             self.target, self.half, self.sign = target - self.half, np.zeros(len(target)), -1.0
-        if self.points.dtype == np.float32:
-            self.tie_tol = SINGLE_TIES * typical(candidates.diagonal)
 
     def pick(self, start: int, stop: int) -> None:
         self._cover(start)

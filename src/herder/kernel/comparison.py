@@ -192,9 +192,9 @@ def compare_columns(
     indices : array-like of int
         The chosen rows; a row may come twice.
     weights : array-like, optional
-        Of the chosen rows, all alike by default. They are divided by their sum.
+        Of the chosen rows, equal by default. They are divided by their sum.
     sample_weight : ndarray of shape (n,), optional
-        Of all rows, all alike by default.
+        Of all rows, equal by default.
     names : sequence of str, optional
         Of the columns; x0, x1, ... by default.
     quantiles : sequence of float

@@ -72,7 +72,7 @@ class Radial:
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        """``k(a, a)`` of every row: one."""
+        """Return ``k(a, a)`` of every row: one."""
         return np.ones(len(A))
 
 
@@ -132,7 +132,7 @@ class Energy:
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        """``k(a, a) = 2 |a - c|``."""
+        """Return ``k(a, a) = 2 |a - c|`` of every row."""
         return 2 * self._radii(A)
 
     def _radii(self, A: NDArray[Any]) -> NDArray[np.float64]:
@@ -176,7 +176,7 @@ class Stein:
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        """``k(a, a) = d + |score(a)|^2`` in scaled columns."""
+        """Return ``k(a, a) = d + |score(a)|^2`` of every row, in scaled columns."""
         x, s = self._halves(A)
         return x.shape[1] + np.square(s).sum(axis=1)
 

@@ -75,7 +75,7 @@ class GaussianMixture:
 
     @classmethod
     def from_sklearn(cls, model: Any) -> Self:
-        """Take over a fitted ``sklearn.mixture.GaussianMixture`` of any ``covariance_type``.
+        """Make a mixture of a fitted one of scikit-learn, of any ``covariance_type``.
 
         Parameters
         ----------

@@ -272,7 +272,7 @@ def _rounding(gram: NDArray[np.float64]) -> float:
 
 
 def _largest(gram: NDArray[np.float64]) -> float:
-    """Largest diagonal entry, or 1 for the zero matrix."""
+    """Return the largest diagonal entry, or 1 for the zero matrix."""
     return float(gram.diagonal().max()) or 1.0
 
 

@@ -157,7 +157,7 @@ class Thinning:
         Parameters
         ----------
         mmd : bool, default True
-            Whether to compute the MMD, which looks at all pairs of rows.
+            Whether to compute the MMD, which takes all pairs of rows.
         """
         errors, known = self.column_errors(), mmd and not np.isnan(self.mmd)
         first: list[Block] = [Facts([*(self._distance() if known else []), *self._how()])]

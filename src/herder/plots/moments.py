@@ -15,7 +15,7 @@ from herder.fields.live import Trace
 from herder.fields.synthesis import Synthesis
 from herder.learn.comparison import FitCheck
 from herder.models.moments import Moments
-from herder.plots._style import GREY, INK, SERIES, Figure, log_line, new_figure
+from herder.plots._style import GREY, INK, SERIES, Figure, new_figure
 
 __all__ = ["plot_agreement", "plot_count_distribution", "plot_moment_error", "plot_weight_norm"]
 
@@ -135,9 +135,12 @@ def plot_moment_error(trace: Trace) -> Figure:
     """Draw the moment error against the number of samples, with a line of slope -1."""
     figure, ax = new_figure()
     t = trace.t.astype(float)
-    dots: dict[str, Any] = {"markersize": 4}
-    held = log_line(ax, t, trace.error, color=SERIES[0], label="largest error", marker="o", **dots)
-    log_line(ax, t, trace.rms, color=SERIES[1], label="root mean square", marker="s", **dots)
+    lines = ((trace.error, "largest error", "o"), (trace.rms, "root mean square", "s"))
+    for (error, label, marker), colour in zip(lines, SERIES, strict=False):
+        style = {"marker": marker, "markersize": 4, "color": colour, "linewidth": 1.4}
+        held = error > 0  # logarithmic axes have no zero
+        ax.plot(t[held], error[held], label=label, **style)
+    held = trace.error > 0
     if held.any():
         at = np.nonzero(held)[0][-1]
         line = trace.error[at] * t[at] / t

@@ -23,7 +23,7 @@ __all__ = ["plot_calibration", "plot_progressive", "plot_update", "plot_weights"
 
 PALE = "#e4e7eb"
 
-#: Line styles of the forms of a covariance: the colour tells the learner.
+#: Line styles of the forms of a covariance; colours are those of the learners.
 STYLES = {"project": "-", "exact": "--", "drop": ":", "full": "-."}
 
 #: Colours of the learners.
