@@ -152,7 +152,7 @@ def plain_kernel(kernel: Any) -> Header:
     names = [name for name, kind in KERNELS.items() if type(kernel) is kind]
     if not names:
         kind = type(kernel).__name__
-        raise ParameterTypeError("kernel", "be a built-in kernel to be saved", got=kind)
+        raise ParameterTypeError("kernel", "be one of the built-in kernels to be saved", got=kind)
     parts = {key: np.asarray(value).tolist() for key, value in vars(kernel).items()}
     return {"name": names[0], **parts}
 
