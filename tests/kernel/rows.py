@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from herder.kernel.candidates import Candidates
+
 
 def gaussian(A, B):
     return np.exp(-cdist(A, B, "sqeuclidean") / 2)
@@ -13,7 +15,7 @@ def energy(A, B):
     return cdist(A, origin) + cdist(origin, B) - cdist(A, B)
 
 
-class Rows:
+class Rows(Candidates):
     """Rows under a kernel, every value computed when asked for."""
 
     def __init__(self, values, kernel=gaussian):
@@ -22,8 +24,7 @@ class Rows:
         self.n_rows = len(self.values)
         self.diagonal = np.array([kernel(x[None], x[None])[0, 0] for x in self.values])
 
-    def mean(self, weight=None, *, precision="double", progress=None):
-        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
+    def _mean(self, p, precision, progress):
         return np.array([self.column(j) @ p for j in range(self.n_rows)])
 
     def column(self, j):
@@ -31,9 +32,6 @@ class Rows:
 
     def gram(self, rows, others=None):
         return self.kernel(self.values[rows], self.values[rows if others is None else others])
-
-    def scaled(self, rows):
-        return self.values[rows]
 
 
 class GramRows(Rows):

@@ -108,7 +108,7 @@ def test_offsets_cost_no_digits(name):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("bandwidth", [1.7, np.array([0.5, 3.0, 1.0])])
-def test_columns_gram_matrices_and_coordinates(name, bandwidth):
+def test_columns_and_gram_matrices(name, bandwidth):
     X = sample(37, 3)
     fast, plain = pair(X, name, bandwidth)
     rows, others = np.array([5, 0, 36]), np.array([1, 5, 8, 9])
@@ -117,8 +117,6 @@ def test_columns_gram_matrices_and_coordinates(name, bandwidth):
         close(fast.column(j), plain.column(j), 1e-12)
     close(fast.gram(rows), plain.gram(rows), 1e-12)
     close(fast.gram(rows, others), plain.gram(rows, others), 1e-12)
-    gaps = fast.scaled(rows)[:, None] - fast.scaled(others)
-    np.testing.assert_allclose(gaps, plain.scaled(rows)[:, None] - plain.scaled(others))
 
 
 def test_float32_rows_are_reported_in_double():
@@ -191,7 +189,6 @@ def test_stein_columns_are_those_of_numpy(compiled):
     close(fast.mean(), plain.mean(), 1e-10)
     close(fast.mean(weight), plain.mean(weight), 1e-10)
     np.testing.assert_allclose(fast.diagonal, plain.diagonal)
-    assert fast.scaled(np.arange(4)).shape == (4, 3)
 
 
 def test_small_samples_and_own_kernels_stay_in_numpy():

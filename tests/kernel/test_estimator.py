@@ -99,7 +99,7 @@ def test_wrong_parameters_are_told_by_fit():
         (KernelHerder(kernel="stein"), "kernel must not be 'stein', which needs scores"),
         (KernelHerder(kernel="rbf"), "kernel must be one of"),
         (KernelHerder(bandwidth=-1.0), "bandwidth must be positive and finite"),
-        (KernelHerder(kernel=Gaussian(), bandwidth=2.0), "must be left alone"),
+        (KernelHerder(kernel=Gaussian(), bandwidth=2.0), "bandwidth must be left out"),
         (KernelHerder(n_jobs=0), "n_jobs must be a positive integer"),
     ):
         with pytest.raises(ValueError, match=text):

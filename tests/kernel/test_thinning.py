@@ -76,7 +76,7 @@ def test_mmd_random_to_a_given_target():
 
 def test_distances_are_computed_when_asked_for(monkeypatch):
     chosen = thin(sample(50, 2), 5)
-    assert not {"_reference", "_own", "_square"} & set(vars(chosen))
+    assert not {"_reference", "_own"} & set(vars(chosen))
     first = chosen.mmd
     monkeypatch.setattr(type(chosen._candidates), "mean", None)  # would raise if called again
     assert chosen.mmd == first

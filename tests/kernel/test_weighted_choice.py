@@ -74,7 +74,7 @@ def test_choice_beats_herded_rows_with_weights(mode):
         herded.append(int(np.argmax(scores)))
         total += rows.column(herded[-1])
     weigh = simplex_weights if mode == "simplex" else optimal_weights
-    rival = squared_mmd(rows, p, herded, weigh(rows.gram(herded), target[herded]))
+    rival = squared_mmd(rows, p, herded, weigh(rows.gram(np.array(herded)), target[herded]))
     indices, weights = choose_weighted(rows, target, 20, mode, sample_weight=p)
     assert squared_mmd(rows, p, indices, weights) < rival / 10
 

@@ -1,3 +1,5 @@
+import sys
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -105,3 +107,11 @@ def test_tipi_refuses_other_systems():
     plane = EnumeratedSystem([[0, 0], [1, 0]], counts=[1, 1])
     with refuses("labels"):
         plot_tipi(plane, [], labels=["a"])
+
+
+def test_a_missing_matplotlib_is_reported_before_anything_is_drawn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
+    monkeypatch.delitem(sys.modules, "herder.plots._style")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'herder\[report\]'"):
+        import_module("herder.plots._style")

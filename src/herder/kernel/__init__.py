@@ -1,7 +1,7 @@
-"""Kernel herding: few rows, or points, that stand for a sample or a density.
+"""Kernel herding: representative rows of a sample, or points that follow a density.
 
-The scikit-learn face, `herder.KernelHerder`, lives in `herder.kernel.estimator`, so that thinning
-a table does not import scikit-learn.
+The scikit-learn estimator, `herder.KernelHerder`, is in `herder.kernel.estimator`, so that
+thinning a table does not import scikit-learn.
 """
 
 from herder._deprecated import renamed_names

@@ -40,7 +40,7 @@ PRODUCT_NORMS = {np.dtype(np.float32): 8.0, np.dtype(np.float64): 256.0}
 
 #: Rows and columns of a product's tile: it fits the second cache.
 TILE_ROWS, TILE_COLUMNS = 128, 512
-#: Columns of one unit of work, between which progress is told and Ctrl-C heard.
+#: Columns of one unit of work, between which progress is reported and Ctrl-C noticed.
 UNIT = 8192
 
 
@@ -52,7 +52,7 @@ def pair_sums(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    """Sum of weighted kernel values of every row to all *other* rows.
+    """Return the sums of weighted kernel values of every row to all *other* rows.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def pair_sums(
     n_jobs : int, optional
         Threads; the result is the same for any number.
     progress : callable, optional
-        Told the share done.
+        Called with the share done.
     """
     n = points.shape[1]
     padded = _pad(points)
@@ -75,15 +75,32 @@ def pair_sums(
     norms = _norms(padded)
     by_product = shape in PRODUCT_COLUMNS and norms.max() <= PRODUCT_NORMS[points.dtype]
     if by_product and len(points) >= PRODUCT_COLUMNS[shape]:
-        work = _product_work(padded, norms, mass, shape, sums)
-        _run_products(work, _by_lane(_spans(len(mass), TILE_ROWS)), n_jobs, progress)
+
+        def multiply(lane: int, unit: WorkUnit) -> None:
+            start, stop = unit
+            rows = np.ascontiguousarray(padded[:, start:stop].T)
+            edges = [start, *range(stop, len(mass), TILE_COLUMNS), len(mass)]
+            for low, high in pairwise(edges):
+                if low < high:
+                    inner = rows @ padded[:, low:high]
+                    _jit.gram_tile_sums(inner, norms, mass, shape, start, low, sums[lane])
+
+        # Threads of the linear algebra within our own would only wait for one another.
+        with one_blas_thread():
+            _run_in_turn(multiply, _spans(len(mass), TILE_ROWS), n_jobs, progress)
         # The tiles on the diagonal hold k(x, x) too, which is one for both shapes.
         return sums.sum(axis=0)[:n] - mass[:n].astype(np.float64)
-    work = (
-        _near_work(padded, norms, mass, sums)
-        if by_product and shape == _jit.GAUSSIAN
-        else _direct_work(padded, mass, shape, sums)
-    )
+    if by_product and shape == _jit.GAUSSIAN:
+        scaled, halves = _for_powers(padded, norms)
+
+        def work(lane: int, unit: WorkUnit) -> None:
+            _near.lane_sums(scaled, halves, mass, lane, LANES, *unit, sums[lane])
+
+    else:
+
+        def work(lane: int, unit: WorkUnit) -> None:
+            _jit.lane_sums(padded, mass, shape, lane, LANES, *unit, sums[lane])
+
     units = _spans(len(mass), UNIT)
     run_lanes(work, LANES, units, n_jobs=n_jobs, progress=progress, note="kernel mean")
     total = sums.sum(axis=0)
@@ -91,28 +108,8 @@ def pair_sums(
     return total[:n]
 
 
-def _direct_work(
-    points: NDArray[Any], weights: NDArray[Any], shape: int, sums: NDArray[np.float64]
-) -> Callable[[int, WorkUnit], None]:
-    def work(lane: int, unit: WorkUnit) -> None:
-        _jit.lane_sums(points, weights, shape, lane, LANES, *unit, sums[lane])
-
-    return work
-
-
-def _near_work(
-    points: NDArray[Any], norms: NDArray[Any], weights: NDArray[Any], sums: NDArray[np.float64]
-) -> Callable[[int, WorkUnit], None]:
-    scaled, halves = _for_powers(points, norms)
-
-    def work(lane: int, unit: WorkUnit) -> None:
-        _near.lane_sums(scaled, halves, weights, lane, LANES, *unit, sums[lane])
-
-    return work
-
-
 def _for_powers(points: NDArray[Any], norms: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Coordinates and half norms such that the Gaussian kernel is a power of two."""
+    """Return coordinates and half norms such that the Gaussian kernel is a power of two."""
     log2e = np.log2(np.e)
     scaled = points * points.dtype.type(np.sqrt(log2e))
     return scaled, (-0.5 * log2e * norms.astype(np.float64)).astype(points.dtype)
@@ -126,7 +123,7 @@ def cross_sums(
     *,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sum of weighted kernel values of every column of ``points`` to all of ``others``."""
+    """Return the sums of weighted kernel values of columns of ``points`` to all ``others``."""
     n = points.shape[1]
     padded = _pad(points)
     sums = np.zeros(padded.shape[1])
@@ -135,8 +132,7 @@ def cross_sums(
     mass[: len(weights)] = weights
     norms, other_norms = _norms(padded), _norms(others)
     farthest = max(norms.max(), other_norms.max())
-    near = shape == _jit.GAUSSIAN and farthest <= PRODUCT_NORMS[points.dtype]
-    if near:
+    if shape == _jit.GAUSSIAN and farthest <= PRODUCT_NORMS[points.dtype]:
         scaled, halves = _for_powers(padded, norms)
         other_scaled, other_halves = _for_powers(others, other_norms)
 
@@ -148,7 +144,7 @@ def cross_sums(
         def work(lane: int, span: WorkUnit) -> None:
             _jit.cross_sums(padded, others, mass, shape, *span, sums)
 
-    _run_dealt(work, _by_lane(_spans(padded.shape[1], 256)), n_jobs, None)
+    _run_in_turn(work, _spans(padded.shape[1], 256), n_jobs, None)
     return sums[:n]
 
 
@@ -160,7 +156,7 @@ def stein_sums(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    """Sum of weighted values of the Stein kernel of every row to all other rows."""
+    """Return the sums of weighted values of the Stein kernel of every row to all others."""
     from herder.kernel import _stein_jit as _stein
 
     n = points.shape[1]
@@ -174,55 +170,21 @@ def stein_sums(
     return sums.sum(axis=0)
 
 
-def _product_work(
-    points: NDArray[Any],
-    norms: NDArray[Any],
-    weights: NDArray[Any],
-    shape: int,
-    sums: NDArray[np.float64],
-) -> Callable[[int, WorkUnit], None]:
-    def work(lane: int, unit: WorkUnit) -> None:
-        start, stop = unit
-        rows = np.ascontiguousarray(points[:, start:stop].T)
-        edges = [start, *range(stop, points.shape[1], TILE_COLUMNS), points.shape[1]]
-        for low, high in pairwise(edges):
-            if low < high:
-                inner = rows @ points[:, low:high]
-                _jit.gram_tile_sums(inner, norms, weights, shape, start, low, sums[lane])
-
-    return work
-
-
-def _run_products(
+def _run_in_turn(
     work: Callable[[int, WorkUnit], None],
-    units: list[list[WorkUnit]],
+    units: list[WorkUnit],
     n_jobs: int | None,
     progress: Progress | None,
 ) -> None:
-    # Threads of the linear algebra within our own would only wait for one another.
-    with one_blas_thread():
-        _run_dealt(work, units, n_jobs, progress)
-
-
-def _run_dealt(
-    work: Callable[[int, WorkUnit], None],
-    units: list[list[WorkUnit]],
-    n_jobs: int | None,
-    progress: Progress | None,
-) -> None:
-    """Run each lane's own units, one in every turn."""
+    """Run each unit in one lane; lanes take them in turn, as the first ones are the longest."""
 
     def lane_work(lane: int, turn: WorkUnit) -> None:
-        if turn[0] < len(units[lane]):
-            work(lane, units[lane][turn[0]])
+        place = turn[0] * LANES + lane
+        if place < len(units):
+            work(lane, units[place])
 
-    turns = [(turn, turn + 1) for turn in range(max(len(lane) for lane in units))]
+    turns = [(turn, turn + 1) for turn in range(-(-len(units) // LANES))]
     run_lanes(lane_work, LANES, turns, n_jobs=n_jobs, progress=progress, note="kernel mean")
-
-
-def _by_lane(units: list[WorkUnit]) -> list[list[WorkUnit]]:
-    """Deal the row blocks out in turn: early ones have more columns to their right."""
-    return [units[lane::LANES] for lane in range(LANES)]
 
 
 def _spans(stop: int, step: int) -> list[WorkUnit]:
@@ -230,7 +192,7 @@ def _spans(stop: int, step: int) -> list[WorkUnit]:
 
 
 def _pad(points: NDArray[Any]) -> NDArray[Any]:
-    """Rows up to a multiple of four; those added get no weight."""
+    """Add rows up to a multiple of four; they get no weight."""
     return np.pad(points, ((0, 0), (0, -points.shape[1] % 4)))
 
 

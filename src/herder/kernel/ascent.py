@@ -1,4 +1,4 @@
-r"""The maximisation in herding of a density: climb from a start to a peak of the score.
+r"""The maximisation in herding of a density: ascend from a start to a peak of the score.
 
 After T picks the score of equation 4.20 of [chen2014]_ is
 
@@ -6,12 +6,12 @@ After T picks the score of equation 4.20 of [chen2014]_ is
 
 *A mixture of Gaussians with a Gaussian kernel* (`MixtureLandscape`) has its gradient g and Hessian
 A in closed form, at the price of about one more value each, so that Newton's method is used where
-the thesis speaks of gradient ascent. With :math:`A = V \Lambda V^\top` the step is
+the thesis uses gradient ascent. With :math:`A = V \Lambda V^\top` the step is
 :math:`V |\Lambda|^{-1} V^\top g`, which goes uphill whatever the signs of the eigenvalues, no
 longer than a limit, and halved until the score has risen. At a saddle, where g is zero, it
 goes along the direction that bends upwards most. Near a peak the steps converge quadratically, to
 rounding error. Herds are chaotic: a difference in the last digit of one pick grows until, some
-hundred picks later, all is different. So peaks are rounded to a grid.
+hundred picks later, the herd is a different one. So peaks are rounded to a grid.
 
 *A function* (`FunctionLandscape`) is climbed by L-BFGS if its gradient is known and the kernel is
 smooth, and by the simplex of Nelder and Mead if not: no differences are taken, so that noise in
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder.kernel.functions import Bandwidth, Kernel, Radial
+from herder.kernel.functions import Kernel, Radial
 from herder.kernel.mixture import GaussianMixture, as_floats
 
 __all__ = ["FunctionLandscape", "KernelMean", "MixtureLandscape", "Peak", "PointFunction"]
@@ -34,7 +34,7 @@ __all__ = ["FunctionLandscape", "KernelMean", "MixtureLandscape", "Peak", "Point
 #: One number, or one row, for each row.
 PointFunction: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-#: Newton steps at most. Five or six are usual; starts in a plain take longer.
+#: Newton steps at most. Five or six are usual; starts in flat regions take longer.
 MAX_STEPS = 100
 
 #: Longest first step, in bandwidths: beyond it the quadratic model of one kernel is no guide. The
@@ -47,7 +47,7 @@ FLAT = 1e-14
 #: Steps shorter than this many bandwidths change nothing.
 SHORT = 1e-12
 
-#: A last step that only the gradient speaks for is at most this long, in bandwidths.
+#: A last step that is justified by the gradient alone is at most this long, in bandwidths.
 NEAR = 1e-3
 
 #: Picks lie on a grid of this many points to a bandwidth: far coarser than the rounding error of
@@ -71,9 +71,9 @@ class KernelMean:
     Parameters
     ----------
     function : callable
-        Takes points (n, d), gives the mean of ``k(x, .)`` under the density at each, (n,).
+        Takes points (n, d), returns the mean of ``k(x, .)`` under the density at each, (n,).
     gradient : callable, optional
-        Takes points (n, d), gives the gradient of ``function`` at each, (n, d). Without it each
+        Takes points (n, d), returns the gradient of ``function`` at each, (n, d). Without it each
         maximisation is a simplex search: fine in a few dimensions, slow in many.
     squared_norm : float, optional
         Mean of ``function`` under the density. Without it errors are not known (NaN).
@@ -87,8 +87,7 @@ class KernelMean:
     bounds: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        for name in ("function", "gradient"):
-            given = getattr(self, name)
+        for name, given in (("function", self.function), ("gradient", self.gradient)):
             if not callable(given) and (name == "function" or given is not None):
                 raise ParameterTypeError(name, "be callable", got=type(given).__name__)
         if self.squared_norm is not None and as_floats(self.squared_norm, "squared_norm").ndim:
@@ -97,11 +96,8 @@ class KernelMean:
         if box is not None and (
             box.ndim != 2 or box.shape[1] != 2 or not len(box) or (box[:, 0] >= box[:, 1]).any()
         ):
-            raise ParameterError(
-                "bounds",
-                "be a pair (lowest, highest) for each coordinate, lowest first",
-                self.bounds,
-            )
+            rule = "be a pair (lowest, highest) for each coordinate, lowest first"
+            raise ParameterError("bounds", rule, self.bounds)
 
     @property
     def box(self) -> NDArray[np.float64] | None:
@@ -110,27 +106,26 @@ class KernelMean:
 
     @property
     def n_features(self) -> int | None:
-        """Number of dimensions, if the bounds tell it."""
+        """Number of dimensions, if there are bounds."""
         return None if self.box is None else len(self.box)
 
     def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Call the function and check what it gives."""
+        """Call the function and check its values."""
         return _checked(self.function(points), (len(points),), "function")
 
     def slopes(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Call the gradient and check what it gives."""
+        """Call the gradient and check its values."""
         if self.gradient is None:
             raise ParameterTypeError("gradient", "be callable", None)
         return _checked(self.gradient(points), points.shape, "gradient")
 
 
 def _checked(found: ArrayLike, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    values = as_floats(found, f"values of the {name} of the target")
+    name = f"values of the {name} of the target"
+    values = as_floats(found, name)
     if values.shape != shape:
-        raise ValueError(
-            f"values of the {name} of the target must have the shape {shape} for {shape[0]} "
-            f"points, got the shape {values.shape}"
-        )
+        rule = f"have the shape {shape} for {shape[0]} points"
+        raise ParameterError(name, rule, got=f"the shape {values.shape}")
     return values
 
 
@@ -143,7 +138,7 @@ class Peak(NamedTuple):
 
 
 class _View(NamedTuple):
-    """The score as seen from one place, in bandwidths."""
+    """The score, its gradient and its Hessian at one place, in bandwidths."""
 
     place: NDArray[np.float64]
     mean: float
@@ -181,16 +176,16 @@ class MixtureLandscape:
         return self._scaled.kernel_norm(1.0)
 
     def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Kernel mean at each point."""
+        """Return the kernel mean at each point."""
         return self._bumps.value(points / self._length)
 
     def add(self, point: NDArray[np.float64]) -> None:
-        """Let a pick repel those to come."""
+        """Add a pick, which lowers the score around it."""
         self._picks[:, self._n] = point / self._length
         self._n += 1
 
     def climb(self, start: NDArray[np.float64]) -> Peak:
-        """Go uphill from ``start`` to a peak."""
+        """Ascend from ``start`` to a peak."""
         here = self._look(start / self._length)
         limit = FIRST_LENGTH
         for _ in range(MAX_STEPS):
@@ -199,7 +194,7 @@ class MixtureLandscape:
             if np.abs(step).max() <= SHORT or gain <= 0:
                 break
             if gain <= FLAT * (here.mean + here.total / (self._n + 1)):
-                # Scores can no longer tell, but the gradient can, if it is not far to go.
+                # Scores no longer differ, but the gradient still does, if the step is short.
                 if np.abs(step).max() <= NEAR:
                     here = here._replace(place=here.place + step)
                 break
@@ -241,7 +236,7 @@ class MixtureLandscape:
 
 
 def _newton_step(here: _View, limit: float) -> NDArray[np.float64]:
-    """Uphill step from the quadratic model, at most ``limit`` long."""
+    """Return the uphill step of the quadratic model, at most ``limit`` long."""
     curvature, axes = np.linalg.eigh(here.hessian)
     size = np.abs(curvature)
     largest = size.max()
@@ -277,8 +272,7 @@ class FunctionLandscape:
         self.squared_norm = np.nan if target.squared_norm is None else float(target.squared_norm)
         self.mean = target.mean
         self._target, self._kernel, self._scale = target, kernel, scale
-        self._slope: PointFunction | None = None
-        self._length: Bandwidth = 1.0
+        self._slope, self._length = None, 1.0
         if target.gradient is not None and isinstance(kernel, Radial):
             self._slope, self._length = _SLOPES.get(kernel.shape), kernel.bandwidth
         self._box = None if target.box is None else target.box / scale[:, None]
@@ -286,12 +280,12 @@ class FunctionLandscape:
         self._n = 0
 
     def add(self, point: NDArray[np.float64]) -> None:
-        """Let a pick repel those to come."""
+        """Add a pick, which lowers the score around it."""
         self._picks[self._n] = point
         self._n += 1
 
     def climb(self, start: NDArray[np.float64]) -> Peak:
-        """Go uphill from ``start`` to a peak."""
+        """Ascend from ``start`` to a peak."""
         from scipy.optimize import minimize
 
         first = self._peak(start)
@@ -319,14 +313,14 @@ class FunctionLandscape:
         return Peak(point, float(self.mean(point[None])[0]), float(near.sum()))
 
     def _downhill(self, point: NDArray[np.float64], slope: PointFunction) -> NDArray[np.float64]:
-        """Gradient of minus the score, by scaled coordinates."""
+        """Return the gradient of minus the score in scaled coordinates."""
         away = (point - self._picks[: self._n]) / self._length
         slopes = slope(np.einsum("ti,ti->t", away, away))
         pull = 2 * np.einsum("t,ti->i", slopes, away) / self._length
         return (pull / (self._n + 1) - self._target.slopes(point[None])[0]) * self._scale
 
     def _simplex(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Corners a quarter of a length from the start, inside the box."""
+        """Return corners a quarter of a length from the start, inside the box."""
         corners = np.vstack([place, place + 0.25 * np.eye(len(place))])
         if self._box is not None:
             for j, (low, high) in enumerate(self._box):
@@ -335,15 +329,11 @@ class FunctionLandscape:
         return corners
 
 
-def _root_decay(q: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
-    return np.exp(-np.sqrt(rate * q))
-
-
 #: Derivative of smooth radial kernels by the squared scaled distance. A kernel with a kink at
 #: zero is not among them: gradients mislead there.
 _SLOPES: dict[str, PointFunction] = {
     "gaussian": lambda q: -0.5 * np.exp(-0.5 * q),
-    "matern32": lambda q: -1.5 * _root_decay(q, 3.0),
-    "matern52": lambda q: -5 / 6 * (1 + np.sqrt(5 * q)) * _root_decay(q, 5.0),
+    "matern32": lambda q: -1.5 * np.exp(-np.sqrt(3 * q)),
+    "matern52": lambda q: -5 / 6 * (1 + np.sqrt(5 * q)) * np.exp(-np.sqrt(5 * q)),
     "inverse-multiquadric": lambda q: -0.5 * (1 + q) ** -1.5,
 }

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Bumps", "eliminate"]
 
-#: Numbers held at a time while points meet components: 8 MB of them.
+#: Numbers held at a time for points times components: 8 MB of them.
 BLOCK = 2**20
 
 
@@ -56,15 +56,15 @@ class Bumps:
         return cls(means, roots, precisions, logs)
 
     def value(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the bumps at each point, (n,)."""
+        """Return the sum of the bumps at each point, (n,)."""
         return np.exp(self.log_value(points))
 
     def gradient(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Gradient of `value` at each point, (n, d)."""
+        """Return the gradient of `value` at each point, (n, d)."""
         return self.value(points)[:, None] * self.log_gradient(points)
 
     def log_value(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithm of `value`, also where that underflows."""
+        """Return the logarithm of `value`, also where that underflows."""
         found = np.empty(len(points))
         for part in self._parts(len(points)):
             terms, _ = self._terms(points[part])
@@ -73,7 +73,7 @@ class Bumps:
         return found
 
     def log_gradient(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Gradient of `log_value` at each point, (n, d)."""
+        """Return the gradient of `log_value` at each point, (n, d)."""
         found = np.empty_like(points)
         for part in self._parts(len(points)):
             terms, white = self._terms(points[part])
@@ -86,7 +86,7 @@ class Bumps:
     def derivatives(
         self, x: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Value, gradient and Hessian at one point."""
+        """Return value, gradient and Hessian at one point."""
         white = np.einsum("kij,kj->ki", self.roots, x - self.means)
         height = np.exp(self.logs - 0.5 * np.einsum("ki,ki->k", white, white))
         slope = np.einsum("kij,ki->kj", self.roots, white)
@@ -96,7 +96,7 @@ class Bumps:
         return float(height.sum()), -lean.sum(axis=0), hessian
 
     def _terms(self, points: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Logarithm of every bump at every point, (n, k), and the whitened differences."""
+        """Return the logarithm of every bump at every point, and the whitened differences."""
         white = np.einsum("kij,nkj->nki", self.roots, points[:, None, :] - self.means)
         return self.logs - 0.5 * np.square(white).sum(axis=2), white
 
@@ -109,7 +109,7 @@ class Bumps:
 def eliminate(
     matrices: NDArray[np.float64], vectors: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log of the root of each determinant, and v' M^-1 v; thousands at once, in d steps."""
+    """Return the log of the root of each determinant, and v' M^-1 v, in d steps for all."""
     left, v = matrices.copy(), vectors.copy()
     log_root, square = np.zeros(len(v)), np.zeros(len(v))
     for i in range(v.shape[1]):

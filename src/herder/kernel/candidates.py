@@ -1,20 +1,20 @@
 """Rows to choose from, under one kernel: means, columns and Gram matrices in bounded memory.
 
-Up to `SMALL_ROWS` rows, and for kernels of the user's own, everything is NumPy: nothing is
-compiled. Above, the built-in kernels run in compiled loops. Both give the same numbers to
-rounding, in double precision; single precision is used only to *choose*, where the coordinates
-allow it, and never for a number that is reported.
+Up to `SMALL_ROWS` rows, and for custom kernels, everything is NumPy: nothing is compiled. Above,
+the built-in kernels run in compiled loops. Both return the same numbers to rounding, in double
+precision; single precision is used only to *choose*, where the coordinates allow it, and never
+for a number that is reported.
 """
 
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.lanes import Progress, count_threads
-from herder.kernel.bandwidth import MEDIAN_ROWS, even_rows
-from herder.kernel.functions import Energy, Kernel, Radial, Stein, centred, diagonal_of
+from herder.kernel.bandwidth import MEDIAN_ROWS, centred, even_rows
+from herder.kernel.functions import Energy, Kernel, Radial, Stein, diagonal_of
 
 __all__ = [
     "SMALL_ROWS",
@@ -24,6 +24,7 @@ __all__ = [
     "Precision",
     "SteinCandidates",
     "candidates_of",
+    "weights_or_equal",
 ]
 
 #: Below this many rows NumPy is quick enough, and the first call waits for no compiler.
@@ -43,18 +44,21 @@ SINGLE_SPREAD = 0.01
 Precision: TypeAlias = Literal["single", "double"]
 
 
-class Candidates(Protocol):
-    """What the choosing algorithms need to know about the rows."""
+class Candidates:
+    """Rows to choose from, under one kernel; the base class of all kinds of them.
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        ...
+    Subclasses set the attributes and define ``column`` and ``gram``.
 
-    @property
-    def diagonal(self) -> NDArray[np.float64]:
-        """``k(x_i, x_i)``."""
-        ...
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    diagonal : array of shape (n,)
+        ``k(x_i, x_i)``.
+    """
+
+    n_rows: int
+    diagonal: NDArray[np.float64]
 
     def mean(
         self,
@@ -63,25 +67,35 @@ class Candidates(Protocol):
         precision: Precision = "double",
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """``sum_j p_j k(x_i, x_j)`` of every row; p is uniform by default."""
-        ...
+        """Return ``sum_j p_j k(x_i, x_j)`` of every row; p is uniform by default.
+
+        Single precision is used only by classes that have compiled loops for it.
+        """
+        return self._mean(weights_or_equal(weight, self.n_rows), precision, progress)
 
     def column(self, j: int) -> NDArray[np.float64]:
-        """``k(x_j, x_i)`` of every row i, in double precision."""
-        ...
+        """Return ``k(x_j, x_i)`` of every row i, in double precision."""
+        raise NotImplementedError
 
     def gram(
         self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
     ) -> NDArray[np.float64]:
-        """Gram matrix of some rows with others, or with themselves."""
-        ...
+        """Return the Gram matrix of some rows with others, or with themselves."""
+        raise NotImplementedError
 
-    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Coordinates of some rows, divided by the bandwidth."""
-        ...
+    def _mean(
+        self, p: NDArray[np.float64], precision: Precision, progress: Progress | None
+    ) -> NDArray[np.float64]:
+        rows, total = np.arange(self.n_rows), np.empty(self.n_rows)
+        step = max(1, BLOCK_VALUES // self.n_rows)
+        for low in range(0, self.n_rows, step):
+            total[low : low + step] = self.gram(rows[low : low + step], rows) @ p
+            if progress is not None:
+                progress(min(1.0, (low + step) / self.n_rows), "kernel mean")
+        return total
 
 
-class ArrayCandidates:
+class ArrayCandidates(Candidates):
     """Any kernel, in NumPy.
 
     Parameters
@@ -90,59 +104,33 @@ class ArrayCandidates:
         The rows.
     kernel : callable
         ``kernel(A, B)`` returns the Gram matrix of two tables of rows.
+    n_jobs : int, optional
+        Threads of the kernel mean, for subclasses with compiled loops.
     """
 
-    def __init__(self, values: NDArray[Any], kernel: Kernel) -> None:
-        self.values = values
-        self.kernel = kernel
+    def __init__(self, values: NDArray[Any], kernel: Kernel, *, n_jobs: int | None = None) -> None:
+        self.values, self.kernel, self.n_jobs = values, kernel, n_jobs
         self.n_rows = len(values)
         self.diagonal = diagonal_of(kernel, values)
 
-    def mean(
-        self,
-        weight: NDArray[np.float64] | None = None,
-        *,
-        precision: Precision = "double",
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
-        """Kernel mean at every row, in blocks; always in double precision."""
-        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
-        total = np.empty(self.n_rows)
-        step = max(1, BLOCK_VALUES // self.n_rows)
-        for low in range(0, self.n_rows, step):
-            total[low : low + step] = self.kernel(self.values[low : low + step], self.values) @ p
-            if progress is not None:
-                progress(min(1.0, (low + step) / self.n_rows), "kernel mean")
-        return total
-
     def column(self, j: int) -> NDArray[np.float64]:
-        """Kernel values of row j to every row."""
+        """Return the kernel values of row j to every row."""
         return np.asarray(self.kernel(self.values[j : j + 1], self.values)[0], np.float64)
 
     def gram(
         self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
     ) -> NDArray[np.float64]:
-        """Gram matrix of some rows."""
+        """Return the Gram matrix of some rows."""
         right = rows if others is None else others
         return np.asarray(self.kernel(self.values[rows], self.values[right]), np.float64)
 
-    def under(self, kernel: Kernel) -> "ArrayCandidates":
-        """Candidates of the same rows under another kernel."""
-        return ArrayCandidates(self.values, kernel)
-
-    def subset(self, rows: NDArray[np.intp]) -> "ArrayCandidates":
-        """Candidates of some rows alone."""
-        return ArrayCandidates(self.values[rows], self.kernel)
-
-    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Coordinates of some rows, divided by the bandwidth where the kernel has one."""
-        coordinates = np.asarray(self.values[rows], np.float64)
-        if isinstance(self.kernel, Stein):
-            coordinates = coordinates[:, : coordinates.shape[1] // 2]
-        return coordinates / getattr(self.kernel, "bandwidth", 1.0)
+    def remade(self, values: NDArray[Any], kernel: Kernel) -> "ArrayCandidates":
+        """Return candidates of other rows or under another kernel; they choose as these do."""
+        compiled = isinstance(self, PairCandidates)
+        return candidates_of(values, kernel, n_jobs=self.n_jobs, compiled=compiled)
 
 
-class PairCandidates:
+class PairCandidates(ArrayCandidates):
     """Radial kernels and the energy kernel, in compiled loops.
 
     Parameters
@@ -160,28 +148,20 @@ class PairCandidates:
     ) -> None:
         from herder.kernel._sums import SHAPES
 
-        self.kernel = kernel
-        self.n_rows = len(values)
-        self.n_jobs = n_jobs
-        self.code = SHAPES[kernel.shape]
-        self.values = values
-        self.centre = values.mean(axis=0, dtype=np.float64)
         # float32 rows are chosen from as they are; double is for what is reported.
-        double = values.dtype != np.float32
-        self.points = self._coordinates(values, np.float64 if double else np.float32)
+        dtype = np.float32 if values.dtype == np.float32 else np.float64
+        self.points = _coordinates(values, kernel.bandwidth, dtype)
         self.reach = float(max(-self.points.min(), self.points.max()))
-        self.diagonal = np.ones(self.n_rows)
-        self._radii = np.zeros(self.n_rows)
-        if isinstance(kernel, Energy):
-            self.diagonal = kernel.diagonal(values)
-            self._radii = self.diagonal / 2
+        self.code, self._bandwidth = SHAPES[kernel.shape], kernel.bandwidth
+        super().__init__(values, kernel, n_jobs=n_jobs)
+        self._radii = self.diagonal / 2 if isinstance(kernel, Energy) else np.zeros(self.n_rows)
 
     @cached_property
     def doubles(self) -> NDArray[np.float64]:
         """Coordinates of shape (d, n) in double precision."""
         if self.points.dtype == np.float64:
             return self.points
-        return self._coordinates(self.values, np.float64)
+        return _coordinates(self.values, self._bandwidth, np.float64)
 
     @cached_property
     def chooser(self) -> NDArray[Any]:
@@ -192,40 +172,8 @@ class PairCandidates:
             return self.doubles
         return self.points.astype(np.float32, copy=False)
 
-    def choosing_terms(
-        self, target: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Target, half the diagonal, and the sign of the compiled values, for choosing.
-
-        In a greedy step or an exchange the radii of an energy kernel cancel: it may be taken for
-        minus the distance, with a zero diagonal.
-        """
-        if isinstance(self.kernel, Energy):
-            return target - self._radii, np.zeros(self.n_rows), -1.0
-        return target, self.diagonal / 2, 1.0
-
-    def mean(
-        self,
-        weight: NDArray[np.float64] | None = None,
-        *,
-        precision: Precision = "double",
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
-        """Kernel mean at every row."""
-        from herder.kernel._sums import pair_sums
-
-        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
-        points = self.chooser if precision == "single" else self.doubles
-        # Weights near one keep single precision away from its smallest numbers.
-        scale = float(self.n_rows)
-        sums = pair_sums(points, p * scale, self.code, n_jobs=self.n_jobs, progress=progress)
-        sums /= scale
-        if isinstance(self.kernel, Energy):
-            return self._radii * p.sum() + p @ self._radii - sums
-        return sums + p
-
     def column(self, j: int) -> NDArray[np.float64]:
-        """Kernel values of row j to every row."""
+        """Return the kernel values of row j to every row."""
         from herder.kernel import _pairs_jit as _jit
 
         out = np.empty(self.n_rows)
@@ -234,27 +182,19 @@ class PairCandidates:
             return self._radii + self._radii[j] - out
         return out
 
-    def gram(
-        self, rows: NDArray[np.intp], others: NDArray[np.intp] | None = None
+    def _mean(
+        self, p: NDArray[np.float64], precision: Precision, progress: Progress | None
     ) -> NDArray[np.float64]:
-        """Gram matrix of some rows."""
-        right = rows if others is None else others
-        return self.kernel(self.values[rows], self.values[right])
+        from herder.kernel._sums import pair_sums
 
-    def under(self, kernel: Radial | Energy) -> "PairCandidates":
-        """Candidates of the same rows under another kernel."""
-        return PairCandidates(self.values, kernel, n_jobs=self.n_jobs)
-
-    def subset(self, rows: NDArray[np.intp]) -> "PairCandidates":
-        """Candidates of some rows alone."""
-        return PairCandidates(self.values[rows], self.kernel, n_jobs=self.n_jobs)
-
-    def scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Coordinates of some rows, divided by the bandwidth."""
-        return self._coordinates(self.values[rows], np.float64).T
-
-    def _coordinates(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-        return _coordinates(values, self.centre, self.kernel.bandwidth, dtype)
+        points = self.chooser if precision == "single" else self.doubles
+        # Weights near one keep single precision away from its smallest numbers.
+        scale = float(self.n_rows)
+        sums = pair_sums(points, p * scale, self.code, n_jobs=self.n_jobs, progress=progress)
+        sums /= scale
+        if isinstance(self.kernel, Energy):
+            return self._radii * p.sum() + p @ self._radii - sums
+        return sums + p
 
 
 class SteinCandidates(ArrayCandidates):
@@ -271,34 +211,25 @@ class SteinCandidates(ArrayCandidates):
     """
 
     def __init__(self, values: NDArray[Any], kernel: Stein, *, n_jobs: int | None = None) -> None:
-        super().__init__(values, kernel)
-        self.n_jobs = n_jobs
+        super().__init__(values, kernel, n_jobs=n_jobs)
         half = values.shape[1] // 2
-        coordinates = values[:, :half]
-        centre = coordinates.mean(axis=0, dtype=np.float64)
-        self.points = _coordinates(coordinates, centre, kernel.bandwidth, np.float64)
+        self.points = _coordinates(values[:, :half], kernel.bandwidth, np.float64)
         scores = np.asarray(values[:, half:], np.float64) * kernel.bandwidth
         self.scores = np.ascontiguousarray(scores.T)
 
     def column(self, j: int) -> NDArray[np.float64]:
-        """Kernel values of row j to every row."""
+        """Return the kernel values of row j to every row."""
         from herder.kernel import _stein_jit as _jit
 
         out = np.empty(self.n_rows)
         _jit.column(self.points, self.scores, j, out)
         return out
 
-    def mean(
-        self,
-        weight: NDArray[np.float64] | None = None,
-        *,
-        precision: Precision = "double",
-        progress: Progress | None = None,
+    def _mean(
+        self, p: NDArray[np.float64], precision: Precision, progress: Progress | None
     ) -> NDArray[np.float64]:
-        """Kernel mean at every row; always in double precision."""
         from herder.kernel._sums import stein_sums
 
-        p = np.full(self.n_rows, 1 / self.n_rows) if weight is None else weight
         sums = stein_sums(self.points, self.scores, p, n_jobs=self.n_jobs, progress=progress)
         return sums + p * self.diagonal
 
@@ -309,24 +240,27 @@ def candidates_of(
     *,
     n_jobs: int | None = None,
     compiled: bool | None = None,
-) -> ArrayCandidates | PairCandidates | SteinCandidates:
-    """Rows under a kernel: compiled loops for many rows, or where told, else NumPy."""
+) -> ArrayCandidates:
+    """Return rows under a kernel: compiled loops for many rows, or if asked for, else NumPy."""
     count_threads(n_jobs)  # refuses a wrong number for small samples too
-    if isinstance(kernel, Energy):
-        kernel = centred(kernel, values.mean(axis=0, dtype=np.float64))
+    kernel = centred(kernel, values)
     if len(values) > SMALL_ROWS if compiled is None else compiled:
         if isinstance(kernel, Radial | Energy):
             return PairCandidates(values, kernel, n_jobs=n_jobs)
         if isinstance(kernel, Stein):
             return SteinCandidates(values, kernel, n_jobs=n_jobs)
-    return ArrayCandidates(values, kernel)
+    return ArrayCandidates(values, kernel, n_jobs=n_jobs)
 
 
-def _coordinates(
-    values: NDArray[Any], centre: NDArray[np.float64], bandwidth: Any, dtype: Any
-) -> NDArray[Any]:
-    """``(values - centre) / bandwidth`` of shape (d, n), a block of rows at a time."""
+def weights_or_equal(weight: NDArray[np.float64] | None, n: int) -> NDArray[np.float64]:
+    """Return the weights of n rows: equal ones, with sum one, if there are none given."""
+    return np.full(n, 1 / n) if weight is None else weight
+
+
+def _coordinates(values: NDArray[Any], bandwidth: Any, dtype: Any) -> NDArray[Any]:
+    """Return rows less their mean, in bandwidths, of shape (d, n); a block of rows at a time."""
     n, d = values.shape
+    centre = values.mean(axis=0, dtype=np.float64)
     points = np.empty((d, n), dtype)
     step = max(1, BLOCK_VALUES // (2 * d))
     for low in range(0, n, step):

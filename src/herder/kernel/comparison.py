@@ -12,12 +12,13 @@ a weight of 2 as two rows, and mirrors with the data. Changes are in units of th
 :math:`\sigma`, and the distance of two distributions as :math:`\sup_x |F(x) - F'(x)|`
 (Kolmogorov), which is attained beside a chosen value.
 
-The mean of a random subset of m of n rows, drawn without replacement, would be off by
+The mean of a random subset of m of n rows, drawn without replacement, has a root mean squared
+error of
 
 .. math:: \sigma \sqrt{\frac1m \, \frac{n - m}{n - 1}}
 
-in the root mean square, whatever the column; with weights, rows drawn in proportion to them with
-replacement would be off by :math:`\sigma / \sqrt m`.
+whatever the column; with weights, rows drawn in proportion to them with replacement have one of
+:math:`\sigma / \sqrt m`.
 
 Optimal weights may be negative: F' then falls here and there, Q' uses its running maximum, and
 :math:`\sigma'` is zero where its square would be negative.
@@ -25,7 +26,7 @@ Optimal weights may be negative: F' then falls here and there, Q' uses its runni
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from herder.core.summary import Summarised, Summary, Table, Text, counted, show
 
 __all__ = ["ColumnErrors", "compare_columns"]
 
-#: Bytes of the columns that are looked at together.
+#: Bytes of the columns that are read together.
 BLOCK_BYTES = 64 * 2**20
 
 #: Cumulative weights this close to a level are at it: above rounding in a sum over 1e9 rows.
@@ -115,48 +116,35 @@ class ColumnErrors(Summarised):
         n = min(positive_int(n, "n"), len(self.names))
         severity = np.vstack([np.abs(self.mean_change), np.abs(self.sd_change), self.distance])
         order = np.argsort(-severity.max(axis=0), kind="stable")[:n]
-        kept: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            kept[field.name] = value[..., order] if isinstance(value, np.ndarray) else value
-        kept["names"] = tuple(self.names[j] for j in order.tolist())
-        kept["n_others"] = self.n_others + len(self.names) - n
-        return ColumnErrors(**kept)
+        kept = {k: v[..., order] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
+        names = tuple(self.names[j] for j in order.tolist())
+        return replace(self, names=names, n_others=self.n_others + len(self.names) - n, **kept)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain lists by heading, one entry per column, as JSON and frames take them."""
-        columns: dict[str, Any] = {
-            "column": list(self.names),
-            "mean_before": self.mean_before,
-            "mean_after": self.mean_after,
-            "mean_change": self.mean_change,
-            "mean_change_random": np.full(len(self.names), self.random_change),
-            "sd_before": self.sd_before,
-            "sd_after": self.sd_after,
-            "sd_change": self.sd_change,
-        }
-        change = self.quantile_change
-        for k, level in enumerate(self.quantiles):
-            head = f"q{100 * level:g}"
-            columns[f"{head}_before"] = self.quantiles_before[k]
-            columns[f"{head}_after"] = self.quantiles_after[k]
-            columns[f"{head}_change"] = change[k]
-        columns["largest_change"] = self.largest_change
-        columns["distance"] = self.distance
-        return {head: list(np.asarray(values).tolist()) for head, values in columns.items()}
+        columns: dict[str, list[Any]] = {"column": list(self.names)}
+
+        def add(name: str, *values: NDArray[np.float64]) -> None:
+            for when, numbers in zip(("before", "after", "change"), values, strict=True):
+                columns[f"{name}_{when}"] = numbers.tolist()
+
+        add("mean", self.mean_before, self.mean_after, self.mean_change)
+        columns["mean_change_random"] = [self.random_change] * len(self.names)
+        add("sd", self.sd_before, self.sd_after, self.sd_change)
+        quantiles = self.quantiles_before, self.quantiles_after, self.quantile_change
+        for level, *values in zip(self.quantiles, *quantiles, strict=True):
+            add(f"q{100 * level:g}", *values)
+        largest, distance = self.largest_change.tolist(), self.distance.tolist()
+        return columns | {"largest_change": largest, "distance": distance}
 
     def table(self, n: int) -> Table:
         """Return the errors of the n worst columns, in standard deviations of the column."""
         shown = self.worst(n)
         levels = [f"{100 * p:g}%" for p in self.quantiles]
-        cells = np.vstack([shown.mean_change, shown.sd_change, shown.quantile_change]).T
-        rows = [
-            (name, *row, distance)
-            for name, row, distance in zip(
-                shown.names, cells.tolist(), shown.distance.tolist(), strict=True
-            )
-        ]
-        specs = ("", *["+.4f"] * cells.shape[1], ".4f")
+        changes = shown.mean_change, shown.sd_change, shown.quantile_change
+        cells = np.vstack([*changes, shown.distance]).T.tolist()
+        rows = [(name, *row) for name, row in zip(shown.names, cells, strict=True)]
+        specs = ("", *["+.4f"] * (2 + len(levels)), ".4f")
         return Table(("column", "mean", "sd", *levels, "distance"), rows, specs)
 
     def summary(self) -> Summary:
@@ -181,7 +169,7 @@ class ColumnErrors(Summarised):
         )
 
     def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Divide by the spread; a constant column that stays what it is has not changed."""
+        """Divide by the spread; a constant column with the same value has no change."""
         still = change == 0
         with np.errstate(divide="ignore"):
             return np.where(still, 0.0, change / np.where(still, 1.0, self.sd_before))
@@ -204,9 +192,9 @@ def compare_columns(
     indices : array-like of int
         The chosen rows; a row may come twice.
     weights : array-like, optional
-        Of the chosen rows, all alike by default. They are divided by their sum.
+        Of the chosen rows, equal by default. They are divided by their sum.
     sample_weight : ndarray of shape (n,), optional
-        Of all rows, all alike by default.
+        Of all rows, equal by default.
     names : sequence of str, optional
         Of the columns; x0, x1, ... by default.
     quantiles : sequence of float
@@ -227,15 +215,15 @@ def compare_columns(
         raise ParameterError("quantiles", "lie strictly between 0 and 1", list(quantiles))
     after = _share(np.ones(len(chosen)) if weights is None else weights, "weights")
     before = None if sample_weight is None else _share(sample_weight, "sample_weight")
-    moments, distance = np.empty((4, d)), np.empty(d)
-    both = np.empty((2, len(levels), d))
+    # Mean, standard deviation and quantiles of each column, before and after.
+    found, distance = np.empty((2, 2 + len(levels), d)), np.empty(d)
     for j, column in _columns(values):
         picked = column[chosen]
-        moments[[0, 2], j] = _mean_and_spread(column, before)
-        moments[[1, 3], j] = _mean_and_spread(picked, after)
-        full, part = _Distribution(column, before), _Distribution(picked, after)
-        both[0, :, j], both[1, :, j] = full.quantiles(levels), part.quantiles(levels)
-        distance[j] = full.distance(part)
+        whole, part = _Distribution(column, before), _Distribution(picked, after)
+        found[0, :, j] = *_mean_and_spread(column, before), *whole.quantiles(levels)
+        found[1, :, j] = *_mean_and_spread(picked, after), *part.quantiles(levels)
+        distance[j] = whole.distance(part)
+    (mean_before, mean_after), (sd_before, sd_after) = found[:, 0], found[:, 1]
     m = len(chosen)
     # Without replacement more than n rows cannot be drawn; then, and with weights, with it.
     left = (n - m) / (n - 1) if before is None and m <= n and n > 1 else 1.0
@@ -244,13 +232,13 @@ def compare_columns(
         n_rows=n,
         n_select=m,
         quantiles=tuple(levels.tolist()),
-        quantiles_before=both[0],
-        quantiles_after=both[1],
+        mean_before=mean_before,
+        mean_after=mean_after,
+        sd_before=sd_before,
+        sd_after=sd_after,
+        quantiles_before=found[0, 2:],
+        quantiles_after=found[1, 2:],
         random_change=math.sqrt(left / m) if n > 1 else 0.0,
-        mean_before=moments[0],
-        mean_after=moments[1],
-        sd_before=moments[2],
-        sd_after=moments[3],
         distance=distance,
     )
 
@@ -294,13 +282,13 @@ class _Distribution:
         self.cumulative: NDArray[np.float64] | None = None
         if weight is None:
             self.values = np.sort(column)
-            return
-        order = np.argsort(column)
-        self.values = column[order]
-        self.cumulative = np.concatenate([[0.0], np.cumsum(weight[order])])
+        else:
+            order = np.argsort(column)
+            self.values = column[order]
+            self.cumulative = np.concatenate([[0.0], np.cumsum(weight[order])])
 
     def below(self, counts: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Weight of that many smallest values."""
+        """Return the weight of that many smallest values."""
         return counts / self.n if self.cumulative is None else self.cumulative[counts]
 
     def quantiles(self, levels: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -316,7 +304,7 @@ class _Distribution:
         return low + (high - low) / 2
 
     def distance(self, part: "_Distribution") -> float:
-        """Largest difference of the two functions: at, or just below, a value of ``part``."""
+        """Return the largest difference of the two functions, at or just below a value of one."""
         found = 0.0
         for side in ("left", "right"):
             mine = self.below(np.searchsorted(self.values, part.values, side=side))

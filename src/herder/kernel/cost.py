@@ -1,4 +1,4 @@
-"""What a run will cost, before it runs."""
+"""Estimates of the time and memory of a run, before it starts."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from herder.kernel.choice import (
 
 __all__ = ["LONG_SECONDS", "Cost", "ThinningCost", "exact_cost"]
 
-#: A run estimated to take longer than this says so first.
+#: A run estimated to take longer than this logs a warning first.
 LONG_SECONDS = 20.0
 
 #: Seconds per pair of the kernel mean and thread, and per pair and column; the same for a kernel
@@ -45,30 +45,29 @@ class Cost:
     memory: float
 
     def __str__(self) -> str:
-        """Say it in a line."""
-        return (
-            f"{self.pairs:.1e} pairs of rows, about {_duration(self.seconds)}, "
-            f"{self.memory / 1e6:,.0f} MB beside the data"
-        )
+        """Return the estimate in one line."""
+        time, size = _duration(self.seconds), f"{self.memory / 1e6:,.0f} MB"
+        return f"{self.pairs:.1e} pairs of rows, about {time}, {size} beside the data"
 
 
 def exact_cost(
     n: int, d: int, m: int, *, sweeps: int | None, n_jobs: int | None = None, double: bool = False
 ) -> Cost:
-    """Cost of the kernel mean, of m greedy picks and of exchange sweeps."""
+    """Return the cost of the kernel mean, of m greedy picks and of exchange sweeps."""
     mean = n * (n - 1) / 2
     trials = _choice_values(n, m, sweeps)
-    double_factor = 2 if double else 1
-    threads = min(count_threads(n_jobs), LANES)
-    each = (PAIR_SECONDS + d * COLUMN_SECONDS) * double_factor
-    trial = (TRIAL_SECONDS + d * TRIAL_COLUMN_SECONDS) * double_factor
-    seconds = each * mean / threads + trial * trials
-    memory = n * (12.0 * d + 8 * (LANES + 8))
-    return Cost(mean + trials, seconds, memory)
+    each = (PAIR_SECONDS + d * COLUMN_SECONDS) * (1 + double)
+    trial = (TRIAL_SECONDS + d * TRIAL_COLUMN_SECONDS) * (1 + double)
+    seconds = each * mean / _threads(n_jobs) + trial * trials
+    return Cost(mean + trials, seconds, n * (12.0 * d + 8 * (LANES + 8)))
+
+
+def _threads(n_jobs: int | None) -> int:
+    return min(count_threads(n_jobs), LANES)
 
 
 def _choice_values(n_rows: int, n_select: int, sweeps: int | None) -> float:
-    """Kernel values that `choose` computes at most, for its cost to be told."""
+    """Return the number of kernel values that `choose` computes at most."""
     pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
     large = n_rows > 2 * pool
     if sweeps is None:
@@ -93,7 +92,7 @@ class ThinningCost:
     threads: int | None
 
     def choice(self) -> Cost:
-        """Cost of choosing, beside the data."""
+        """Return the cost of choosing, beside the data."""
         n, d, m = self.n, self.d, self.m
         if self.approximate is not None:
             return self._approximate()
@@ -105,11 +104,11 @@ class ThinningCost:
         return exact_cost(n, d, m, sweeps=sweeps, n_jobs=self.threads, double=self.weighted)
 
     def distance(self) -> Cost:
-        """Cost of the exact MMD, and of that of random subsets."""
+        """Return the cost of the exact MMD, and of that of random subsets."""
         if self.kernel == "stein":
             pairs = self.n * (self.n - 1) / 2
-            threads = min(count_threads(self.threads), LANES)
-            return Cost(pairs, self._stein_pair * pairs / threads, 8.0 * LANES * self.n)
+            seconds = self._stein_pair * pairs / _threads(self.threads)
+            return Cost(pairs, seconds, 8.0 * LANES * self.n)
         return exact_cost(self.n, self.d, 0, sweeps=0, n_jobs=self.threads, double=True)
 
     @property
@@ -118,7 +117,7 @@ class ThinningCost:
 
     @property
     def _rounds(self) -> int:
-        """How often every row is looked at for each chosen one."""
+        """Kernel values per row for each chosen one."""
         return 1 + 2 * (SWEEPS if self.refine else 0)
 
     def _approximate(self) -> Cost:
@@ -136,8 +135,8 @@ class ThinningCost:
             chunks = min(Chunks().n_chunks, max(1, self.n // (2 * m)))
             across = n * n / (2 * chunks) + chunks * m * n
             within = (n + chunks * m) * m * self._rounds
-        threads = min(count_threads(self.threads), LANES)
-        seconds = (PAIR_SECONDS + d * COLUMN_SECONDS) * (across / threads + within)
+        each = PAIR_SECONDS + d * COLUMN_SECONDS
+        seconds = each * (across / _threads(self.threads) + within)
         return Cost(across + within, seconds, n * (APPROXIMATE_BYTES * d + ROW_BYTES))
 
 

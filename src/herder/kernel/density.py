@@ -1,4 +1,4 @@
-r"""Herding of a density in R^d: points that follow it, one after the other, without randomness.
+r"""Herding of a density in R^d: points that follow it, in order, without randomness.
 
 The points of [chen2014]_ (section 4.2.3.1, equation 4.20) are
 
@@ -6,13 +6,13 @@ The points of [chen2014]_ (section 4.2.3.1, equation 4.20) are
           f_T(x) = \mu(x) - \frac{1}{T+1} \sum_{t \le T} k(x, s_t), \qquad
           \mu(x) = E_p k(x, \cdot),
 
-drawn to where the density is high and away from one another. What is left of the density,
+attracted to high density and repelled by one another. The squared distance to the density,
 
 .. math:: E_T^2 = \Bigl\|\mu - \tfrac1T \sum_t k(s_t, \cdot)\Bigr\|^2
           = \|\mu\|^2 - \tfrac2T \sum_t \mu(s_t) + \tfrac1{T^2} \sum_{tr} k(s_t, s_r),
 
-is known after every pick, and falls about like 1/T. That rate is proved where the feature space
-has finite dimension (proposition 4.8) and only observed for the Gaussian kernel.
+is known after every pick, and its root falls about as 1/T. That rate is proved if the feature
+space has finite dimension (proposition 4.8) and only observed for the Gaussian kernel.
 
 The maximisation starts at the best of some *auxiliary points* and goes uphill
 (`herder.kernel.ascent`). It may end at a peak that is not the highest; what counts for the rate is
@@ -39,15 +39,7 @@ from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
 from herder.kernel.bandwidth import median_distance
 from herder.kernel.density_herding import TIE_TOL, DensityHerding
-from herder.kernel.functions import (
-    KERNELS,
-    Bandwidth,
-    Energy,
-    Gaussian,
-    Kernel,
-    Radial,
-    Stein,
-)
+from herder.kernel.functions import KERNELS, Bandwidth, Energy, Gaussian, Kernel, Radial, Stein
 from herder.kernel.mixture import GaussianMixture, as_bandwidth, as_floats, halton
 
 __all__ = ["herd_density"]
@@ -103,10 +95,10 @@ def herd_density(
         means of its components first, if it is a mixture (4,000 by default); over the bounds
         if it is a function with bounds. A function without bounds needs the points.
     resume : DensityHerding, optional
-        Go on from an earlier result with the same target and kernel: n then m picks equal
-        n + m picks. Bandwidth and auxiliary points may be left out: they are those of that run.
+        Continue an earlier result with the same target and kernel: n then m picks equal n + m
+        picks. Bandwidth and auxiliary points may be left out: they are those of that run.
     progress : callable, optional
-        Called now and then with the fraction done and a note.
+        Called at intervals with the fraction done and a note.
 
     Examples
     --------
@@ -117,7 +109,7 @@ def herd_density(
     """
     n_select = positive_int(n_select, "n_select")
     density = _read_target(target)
-    _check_kind(density, resume)
+    _check_resume(density, resume)
     known = _read_kernel(density, kernel, bandwidth, resume)
     places = _read_auxiliary(density, auxiliary, resume)
     room = n_select + (0 if resume is None else len(resume))
@@ -128,13 +120,10 @@ def herd_density(
         start = DensityHerding(places[:0], known, none, none, norm, places, zeros)
     else:
         start = resume
-        mean = landscape.mean(resume.points[:1])[0]
-        if not np.isclose(mean, resume.means[0], rtol=1e-6, atol=0.0):
-            raise ParameterError(
-                "resume",
-                f"come from the same target, with the kernel mean {mean:.6g} at its first point",
-                got=f"{resume.means[0]:.6g}",
-            )
+        mean, earlier = landscape.mean(resume.points[:1])[0], resume.means[0]
+        if not np.isclose(mean, earlier, rtol=1e-6, atol=0.0):
+            rule = f"come from this target, whose kernel mean at its first point is {mean:.6g}"
+            raise ParameterError("resume", rule, got=f"{earlier:.6g}")
     # Small matrices gain nothing from threads, and sums must not depend on their number.
     with one_blas_thread():
         return _herd(landscape, start, n_select, progress)
@@ -146,7 +135,7 @@ def _herd(
     n_select: int,
     progress: Callable[[float, str], None] | None,
 ) -> DensityHerding:
-    """Add picks to those there are."""
+    """Add picks to those of the earlier result."""
     done, room = len(start), len(start) + n_select
     points = np.empty((room, start.points.shape[1]))
     means, sums = np.empty(room), np.empty(room)
@@ -181,43 +170,34 @@ def _landscape(
         spread = np.sqrt(np.diagonal(density.covariances, axis1=1, axis2=2)).max(axis=0)
         size = np.maximum(np.abs(density.means).max(axis=0), spread)
         if (size / 1e150 > length).any():
-            raise ParameterError(
-                "bandwidth",
-                "not vanish against the mixture",
-                got=f"{length.min():.3g} where it extends to {size.max():.3g}",
-            )
+            got = f"{length.min():.3g} for a mixture that extends to {size.max():.3g}"
+            raise ParameterError("bandwidth", "not vanish against the mixture", got=got)
         return MixtureLandscape(density, length, room)
     return FunctionLandscape(density, kernel, length, room)
 
 
 def _read_target(target: Any) -> Density:
-    """Tell mixtures from functions."""
+    """Return the target as a mixture or as a kernel mean."""
     if isinstance(target, GaussianMixture | KernelMean):
         return target
     if hasattr(target, "covariance_type"):
         return GaussianMixture.from_sklearn(target)
     if callable(target):
         return KernelMean(cast("PointFunction", target))
-    raise ParameterTypeError(
-        "target",
-        "be a GaussianMixture, a fitted mixture of scikit-learn, a KernelMean or a function "
-        "of points",
-        got=f"{type(target).__name__}; to follow a sample use thin",
-    )
+    rule = "be a GaussianMixture, one of scikit-learn, a KernelMean or a function of points"
+    got = f"{type(target).__name__}; to follow a sample use thin"
+    raise ParameterTypeError("target", rule, got=got)
 
 
-def _check_kind(density: Density, resume: DensityHerding | None) -> None:
-    if resume is not None and not isinstance(resume, DensityHerding):
-        raise ParameterTypeError(
-            "resume", "be an earlier result of herd_density", got=type(resume).__name__
-        )
-    d = density.n_features
-    if resume is not None and d is not None and resume.points.shape[1] != d:
-        raise ParameterError(
-            "resume",
-            f"come from the same target, of {d} dimensions",
-            got=f"one of {resume.points.shape[1]}",
-        )
+def _check_resume(density: Density, resume: Any) -> None:
+    if resume is None:
+        return
+    if not isinstance(resume, DensityHerding):
+        kind = type(resume).__name__
+        raise ParameterTypeError("resume", "be an earlier result of herd_density", got=kind)
+    d, earlier = density.n_features, resume.points.shape[1]
+    if d not in (None, earlier):
+        raise ParameterError("resume", f"come from this target, of {d} dimensions", earlier)
 
 
 def _read_kernel(
@@ -249,12 +229,8 @@ def _read_kernel(
 
 def _kernel_error(density: Density, given: object) -> ParameterError:
     if isinstance(density, GaussianMixture):
-        return ParameterError(
-            "kernel",
-            "be 'gaussian' for a mixture",
-            got=f"{given!r}: others have no closed form; draw points with its sample method and "
-            "use thin",
-        )
+        remedy = "others have no closed form; draw points with its sample method and use thin"
+        return ParameterError("kernel", "be 'gaussian' for a mixture", got=f"{given!r}: {remedy}")
     options = ", ".join(map(repr, RADIAL))
     return ParameterError("kernel", f"be one of {options}, or a callable with k(x, x) = 1", given)
 
@@ -264,15 +240,11 @@ def _read_bandwidth(density: Density, bandwidth: ArrayLike | None) -> Bandwidth:
         length = as_floats(bandwidth, "bandwidth")
         return float(length) if length.ndim == 0 else length
     if bandwidth not in (None, "median"):
-        raise ParameterError(
-            "bandwidth", "be a number, one for each dimension, or 'median'", bandwidth
-        )
+        rule = "be a number, one for each dimension, or 'median'"
+        raise ParameterError("bandwidth", rule, bandwidth)
     if isinstance(density, KernelMean):
-        raise ParameterError(
-            "bandwidth",
-            "be given for a function, which is the kernel mean for one bandwidth",
-            bandwidth,
-        )
+        rule = "be given for a function, which is the kernel mean for one bandwidth"
+        raise ParameterError("bandwidth", rule, bandwidth)
     return median_distance(density.quasi_sample(N_MEDIAN))
 
 
@@ -291,35 +263,27 @@ def _read_auxiliary(
             low, high = density.box.T
             places = low + (high - low) * halton(number, len(low))
         else:
-            raise ParameterError(
-                "auxiliary",
-                "be points to start from if the target is a function without bounds",
-                auxiliary,
-            )
+            rule = "be points to start from if the target is a function without bounds"
+            raise ParameterError("auxiliary", rule, auxiliary)
     else:
         places = as_floats(auxiliary, "auxiliary").copy()
         d = density.n_features
         if places.ndim != 2 or 0 in places.shape or places.shape[1] != (d or places.shape[1]):
-            raise ParameterError(
-                "auxiliary",
-                f"be an integer or points (m, {d or 'd'}), at least one",
-                got=f"the shape {places.shape}",
-            )
+            rule = f"be an integer or points (m, {d or 'd'}), at least one"
+            raise ParameterError("auxiliary", rule, got=f"the shape {places.shape}")
         box = density.box if isinstance(density, KernelMean) else None
         if box is not None and ((places < box[:, 0]) | (places > box[:, 1])).any():
             raise ParameterError("auxiliary", "lie within the bounds of the target", got="others")
     if resume is not None and not np.array_equal(places, resume.auxiliary):
-        raise ParameterError(
-            "auxiliary",
-            f"be the {len(resume.auxiliary)} points of resume, or left out",
-            got=f"{len(places)} others",
-        )
+        rule = f"be the {len(resume.auxiliary)} points of resume, or left out"
+        raise ParameterError("auxiliary", rule, got=f"{len(places)} others")
     return places
 
 
 def _same(kernel: Kernel, other: Kernel) -> bool:
-    """Whether two kernels are one; bandwidths may be arrays."""
+    """Return whether two kernels are equal; bandwidths may be arrays."""
+    if type(kernel) is not type(other):
+        return False
     if isinstance(kernel, Radial) and isinstance(other, Radial):
-        alike = type(kernel) is type(other)
-        return alike and np.array_equal(kernel.bandwidth, other.bandwidth)
-    return kernel is other or (type(kernel) is type(other) and kernel == other)
+        return np.array_equal(kernel.bandwidth, other.bandwidth)
+    return kernel is other or kernel == other

@@ -1,4 +1,4 @@
-"""What `herd_density` returns: points of a herded density, and how near they are to it."""
+"""The result of `herd_density`: points of a herded density, and their distance to it."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -29,8 +29,8 @@ class DensityHerding(Summarised):
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        The picks, those of an earlier run that was gone on from included. ``np.asarray`` of the
-        result gives them.
+        The picks, with those of an earlier run that was continued. ``np.asarray`` of the result
+        returns them.
     kernel : Kernel
         The kernel with its bandwidth.
     means : ndarray of shape (n,)
@@ -42,7 +42,7 @@ class DensityHerding(Summarised):
     auxiliary : ndarray of shape (m, d)
         Where maximisations started.
     auxiliary_sums : ndarray of shape (m,)
-        Sum of the kernel between each auxiliary point and all picks, to go on from.
+        Sum of the kernel between each auxiliary point and all picks, to continue from.
     """
 
     points: NDArray[np.float64]
@@ -106,12 +106,12 @@ class DensityHerding(Summarised):
     def to_state(self) -> State:
         """Return the picks and the sums, and the kernel as JSON can hold it."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        header = {"kernel": plain_kernel(self.kernel), "squared_norm": float(self.squared_norm)}
-        return arrays, header
+        kernel = plain_kernel(self.kernel)
+        return arrays, {"kernel": kernel, "squared_norm": float(self.squared_norm)}
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a result of what `to_state` gave."""
+        """Make a result of what `to_state` returned."""
         points = read_array(arrays, "points", (None, None))
         n, d = points.shape
         auxiliary = read_array(arrays, "auxiliary", (None, d))

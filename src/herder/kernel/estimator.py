@@ -1,4 +1,4 @@
-"""Scikit-learn face of `thin`."""
+"""The scikit-learn estimator of `thin`."""
 
 from typing import Self
 
@@ -31,7 +31,7 @@ __all__ = ["KernelHerder"]
 
 
 class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Choose rows by kernel herding; ``transform`` gives kernel features to the chosen points.
+    """Choose rows by kernel herding; ``transform`` returns kernel values to the chosen points.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make an estimator of what `to_state` gave."""
+        """Make an estimator of what `to_state` returned."""
         samples = read_array(arrays, "samples_", (None, None), arrays["samples_"].dtype)
         n, d = samples.shape
         model = read_estimator(cls, header, d)
@@ -145,7 +145,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return model
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Kernel values of every row of ``X`` to the chosen points."""
+        """Return the kernel values of every row of ``X`` to the chosen points."""
         check_fitted(self, "samples_")
         points = fit_points(self, X, reset=False)
         return np.asarray(self.kernel_(points, self.samples_), np.float64)

@@ -1,4 +1,4 @@
-r"""Kernels: how alike two rows are.
+r"""Kernels: measures of similarity of two rows.
 
 The radial ones depend on :math:`r = |(a - b) / h|` alone, with one bandwidth h or one for each
 column:
@@ -18,7 +18,7 @@ itself and not the sample.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -48,13 +48,13 @@ class Kernel(Protocol):
     """Anything called with two tables of rows that returns their Gram matrix."""
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of the rows of ``A`` and ``B``."""
+        """Return the Gram matrix of the rows of ``A`` and ``B``."""
         ...
 
 
 @dataclass(frozen=True)
 class Radial:
-    """A kernel of the scaled distance; the subclasses only say which function of it.
+    """A kernel of the scaled distance; each subclass is one function of it.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ class Radial:
     shape: ClassVar[str]
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of the rows of ``A`` and ``B``."""
+        """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
         _PROFILES[self.shape](gram)
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        """``k(a, a)`` of every row: one."""
+        """Return ``k(a, a)`` of every row: one."""
         return np.ones(len(A))
 
 
@@ -95,13 +95,13 @@ class Matern52(Radial):
 
 
 class Laplace(Radial):
-    """``exp(-r)``: rough, sees fine detail."""
+    """``exp(-r)``: rough, sensitive to fine detail."""
 
     shape = "laplace"
 
 
 class InverseMultiquadric(Radial):
-    """``(1 + r^2)^(-1/2)``: heavy tails, sees outliers from afar."""
+    """``(1 + r^2)^(-1/2)``: heavy tails, sensitive to distant outliers."""
 
     shape = "inverse-multiquadric"
 
@@ -124,7 +124,7 @@ class Energy:
     shape: ClassVar[str] = "energy"
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of the rows of ``A`` and ``B``."""
+        """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
         np.sqrt(gram, out=gram)
         np.subtract(self._radii(A)[:, None], gram, out=gram)
@@ -132,7 +132,7 @@ class Energy:
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        """``k(a, a) = 2 |a - c|``."""
+        """Return ``k(a, a) = 2 |a - c|`` of every row."""
         return 2 * self._radii(A)
 
     def _radii(self, A: NDArray[Any]) -> NDArray[np.float64]:
@@ -161,7 +161,7 @@ class Stein:
     shape: ClassVar[str] = "stein"
 
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
-        """Gram matrix of rows that carry their scores in the second half of the columns."""
+        """Return the Gram matrix of rows with their scores in the second half of the columns."""
         x, s = self._halves(A)
         y, t = self._halves(B)
         origin = y.mean(axis=0)  # the inner products below would cancel far from the origin
@@ -176,7 +176,7 @@ class Stein:
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        """``k(a, a) = d + |score(a)|^2`` in scaled columns."""
+        """Return ``k(a, a) = d + |score(a)|^2`` of every row, in scaled columns."""
         x, s = self._halves(A)
         return x.shape[1] + np.square(s).sum(axis=1)
 
@@ -203,20 +203,13 @@ KERNELS: dict[str, type[Radial] | type[Energy] | type[Stein]] = {
 
 
 def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """``k(a, a)`` of every row, from the kernel's own ``diagonal`` where it has one."""
+    """Return ``k(a, a)`` of every row, from the kernel's own ``diagonal`` if it has one."""
     own: Callable[[NDArray[Any]], NDArray[np.float64]] | None = getattr(kernel, "diagonal", None)
     if own is not None:
         return np.asarray(own(rows), np.float64)
     blocks = [rows[low : low + 128] for low in range(0, len(rows), 128)]
     parts = [np.asarray(kernel(block, block)).diagonal() for block in blocks]
     return np.concatenate(parts).astype(np.float64)
-
-
-def centred(kernel: Kernel, centre: NDArray[np.float64]) -> Kernel:
-    """Centre an energy kernel that has no centre; others are returned as they are."""
-    if isinstance(kernel, Energy) and kernel.centre is None:
-        return replace(kernel, centre=centre)
-    return kernel
 
 
 def _squared_distances(

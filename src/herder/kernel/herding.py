@@ -1,4 +1,4 @@
-r"""Kernel herding: few rows with the same kernel mean as all of them.
+r"""Kernel herding: rows picked one by one, whose kernel mean follows that of the sample.
 
 Herding in feature space needs only scores :math:`u_i = \langle w, \phi(x_i) \rangle`:
 
@@ -29,7 +29,7 @@ from herder.core.state import State
 from herder.core.summary import Fact, Facts, Summarised, Summary, counted
 from herder.data.rows import read_rows, read_weights
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, resolve_kernel
-from herder.kernel.candidates import Candidates, candidates_of
+from herder.kernel.candidates import candidates_of
 from herder.kernel.choice import DOUBLE_TIES, pick_first, typical
 from herder.kernel.functions import Stein
 from herder.kernel.targets import read_target
@@ -39,12 +39,12 @@ __all__ = ["KernelHerding", "kernel_herd"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelHerding(Summarised):
-    """Rows picked by kernel herding, in order, and the scores to go on from.
+    """Rows picked by kernel herding, in order, and the scores to continue from.
 
     Attributes
     ----------
     indices : array of shape (n_select,)
-        The picks of this call; a row may come again.
+        The picks of this call; a row may be picked more than once.
     scores : array of shape (n_samples,)
         Scores of all rows after the last pick.
     """
@@ -53,7 +53,7 @@ class KernelHerding(Summarised):
     scores: NDArray[np.float64]
 
     def summary(self) -> Summary:
-        """Return how many picks there are, and of how many rows."""
+        """Return the number of picks and of distinct rows."""
         times = np.unique(self.indices, return_counts=True)[1]
         facts = [
             Fact("distinct rows", len(times)),
@@ -68,7 +68,7 @@ class KernelHerding(Summarised):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a result of what `to_state` gave."""
+        """Make a result of what `to_state` returned."""
         scores = read_array(arrays, "scores", (None,))
         last = len(scores) - 1
         return cls(read_array(arrays, "indices", (None,), np.intp, low=0, high=last), scores)
@@ -87,11 +87,11 @@ def kernel_herd(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> KernelHerding:
-    """Pick rows of ``X`` one after the other, so that their kernel mean follows that of all.
+    """Pick rows of ``X`` in order, so that their kernel mean follows that of all rows.
 
-    This is plain herding, in double precision: the picks come in order, the first n of a longer
-    run are those of a shorter one, and a row may come again. For the best set of a given size
-    use `thin`.
+    This is plain herding, in double precision: the first n picks of a longer run are those of a
+    shorter one, and a row may be picked more than once. For the best set of a given size use
+    `thin`.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def kernel_herd(
     n_select : int
         Number of picks; it may exceed the number of rows.
     kernel : str or callable, default "gaussian"
-        As for `thin`, but for "stein": its target is zero, so that the first pick would be the
-        first row whatever it is.
+        As for `thin`, except "stein": its target is zero, so that the first pick would always be
+        the first row.
     bandwidth : "median", float or array of shape (n_features,)
         As for `thin`.
     standardise : bool, default False
@@ -109,13 +109,13 @@ def kernel_herd(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the target.
     kernel_mean : array-like, callable or KernelMean, optional
-        A target of your own, as for `thin`.
+        A custom target, as for `thin`.
     resume : KernelHerding, optional
-        Go on from an earlier result on the same arguments: n then m picks are n + m picks.
+        Continue an earlier result with the same arguments: n then m picks are n + m picks.
     n_jobs : int, optional
         Threads of the kernel mean, all cores by default; the result is the same for any number.
     progress : callable, optional
-        Told the share done and what is being done.
+        Called with the share done and a note on the current step.
 
     Examples
     --------
@@ -127,11 +127,8 @@ def kernel_herd(
     n_picks = positive_int(n_select, "n_select")
     chosen_kernel = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     if isinstance(chosen_kernel, Stein):
-        raise ParameterError(
-            "kernel",
-            "not be 'stein' for pure herding, whose first pick would be the first row "
-            "whatever it is; thin(..., kernel='stein', refine=False) gives an order",
-        )
+        remedy = "thin(..., kernel='stein', refine=False) returns a nested order"
+        raise ParameterError("kernel", f"not be 'stein', whose target is zero: {remedy}")
     weight = read_weights(sample_weight, None, rows.n_rows, rows.shape)
     candidates = candidates_of(rows.values, chosen_kernel, n_jobs=n_jobs)
     given = None if kernel_mean is None else read_target(kernel_mean, rows.values)
@@ -141,21 +138,10 @@ def kernel_herd(
     scores = (target if resume is None else resume.scores).copy()
     if scores.shape != target.shape:
         raise ParameterError("resume", f"come from {len(target)} rows", len(scores))
-    return _picks(candidates, target, scores, n_picks, progress)
-
-
-def _picks(
-    candidates: Candidates,
-    target: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    n_picks: int,
-    progress: Progress | None,
-) -> KernelHerding:
     indices = np.empty(n_picks, dtype=np.intp)
     tie_tol = DOUBLE_TIES * typical(candidates.diagonal)
     for t in range(n_picks):
-        pick = pick_first(scores, tie_tol)
-        indices[t] = pick
+        indices[t] = pick = pick_first(scores, tie_tol)
         scores += target
         scores -= candidates.column(pick)
         if progress is not None and t % 64 == 63:

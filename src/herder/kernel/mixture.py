@@ -1,4 +1,4 @@
-r"""Mixtures of Gaussians, with what herding needs of a density in closed form.
+r"""Mixtures of Gaussians, with densities, kernel means and moments in closed form.
 
 For :math:`p = \sum_k w_k N(m_k, C_k)` and the Gaussian kernel with bandwidth h (one for all
 columns or one for each, :math:`H = \operatorname{diag}(h^2)`) the kernel mean and its own mean are
@@ -64,11 +64,8 @@ class GaussianMixture:
     ) -> None:
         centres = as_floats(means, "means")
         if centres.ndim != 2 or 0 in centres.shape:
-            raise ParameterError(
-                "means",
-                "have the shape (components, dimensions), at least one of each",
-                got=f"the shape {centres.shape}; for one dimension use means.reshape(-1, 1)",
-            )
+            got = f"the shape {centres.shape}; for one dimension use means.reshape(-1, 1)"
+            raise ParameterError("means", "have the shape (components, dimensions)", got=got)
         matrices = _matrices(covariances, *centres.shape)
         shares = _shares(weights, len(centres))
         for name, array in (("means", centres), ("covariances", matrices), ("weights", shares)):
@@ -78,7 +75,7 @@ class GaussianMixture:
 
     @classmethod
     def from_sklearn(cls, model: Any) -> Self:
-        """Take over a fitted ``sklearn.mixture.GaussianMixture`` of any ``covariance_type``.
+        """Make a mixture of a fitted one of scikit-learn, of any ``covariance_type``.
 
         Parameters
         ----------
@@ -87,9 +84,8 @@ class GaussianMixture:
             mixtures have them too.
         """
         if not hasattr(model, "covariance_type"):
-            raise ParameterTypeError(
-                "model", "be a mixture of Gaussians of scikit-learn", got=type(model).__name__
-            )
+            kind = type(model).__name__
+            raise ParameterTypeError("model", "be a GaussianMixture of scikit-learn", got=kind)
         if not hasattr(model, "means_"):
             raise ParameterError("model", "be fitted", got=f"an unfitted {type(model).__name__}")
         means = np.asarray(model.means_, np.float64)
@@ -109,19 +105,19 @@ class GaussianMixture:
         return self.means.shape[1]
 
     def density(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Density at each of the points (n, d)."""
+        """Return the density at each of the points (n, d)."""
         return self._density_bumps().value(self._points(points))
 
     def log_density(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Logarithm of the density, also far out where the density underflows."""
+        """Return the logarithm of the density, also far out where the density underflows."""
         return self._density_bumps().log_value(self._points(points))
 
     def score(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Gradient of the log density at each of the points (n, d): what a Stein kernel needs."""
+        """Return the gradient of the log density at points (n, d), as Stein kernels need it."""
         return self._density_bumps().log_gradient(self._points(points))
 
     def kernel_mean(self, points: ArrayLike, bandwidth: ArrayLike) -> NDArray[np.float64]:
-        """Mean of the Gaussian kernel under the mixture at each of the points (n, d).
+        """Return the mean of the Gaussian kernel under the mixture at each of the points (n, d).
 
         Parameters
         ----------
@@ -133,11 +129,11 @@ class GaussianMixture:
         return self.kernel_bumps(bandwidth).value(self._points(points))
 
     def kernel_mean_gradient(self, points: ArrayLike, bandwidth: ArrayLike) -> NDArray[np.float64]:
-        """Gradient of `kernel_mean` at each of the points, (n, d)."""
+        """Return the gradient of `kernel_mean` at each of the points, (n, d)."""
         return self.kernel_bumps(bandwidth).gradient(self._points(points))
 
     def kernel_norm(self, bandwidth: ArrayLike) -> float:
-        """Mean of `kernel_mean` under the mixture: the squared RKHS norm of the kernel mean."""
+        """Return the squared RKHS norm of the kernel mean: its own mean under the mixture."""
         length = as_bandwidth(bandwidth, self.n_features)
         widened = self.covariances + np.diag(length**2)
         found = 0.0
@@ -154,7 +150,7 @@ class GaussianMixture:
         return self._bumps(self.covariances + np.diag(length**2), float(np.log(length).sum()))
 
     def moment(self, order: SupportsIndex) -> NDArray[np.float64]:
-        """Mean of ``x_i ** order`` under the mixture for each coordinate i, (d,).
+        """Return the mean of ``x_i ** order`` under the mixture for each coordinate i, (d,).
 
         Parameters
         ----------
@@ -178,7 +174,7 @@ class GaussianMixture:
         n_samples : int
             How many.
         random_state : int, Generator or None
-            Where the randomness comes from.
+            Seed or source of random numbers.
         """
         rng = np.random.default_rng(random_state)
         n_samples = positive_int(n_samples, "n_samples")
@@ -216,11 +212,9 @@ class GaussianMixture:
         return points
 
     def _points(self, points: ArrayLike) -> NDArray[np.float64]:
-        rows = as_floats(points, "points")
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ParameterError(
-                "points", f"have the shape (n, {self.n_features})", got=f"the shape {rows.shape}"
-            )
+        rows, d = as_floats(points, "points"), self.n_features
+        if rows.ndim != 2 or rows.shape[1] != d:
+            raise ParameterError("points", f"have the shape (n, {d})", rows.shape)
         return rows
 
     def _density_bumps(self) -> Bumps:
@@ -237,17 +231,17 @@ def as_bandwidth(bandwidth: ArrayLike, n_features: int) -> NDArray[np.float64]:
     # Squares of lengths beyond these are not floats any more.
     fits = (length > 1e-150) & (length < 1e150)
     if length.shape not in ((), (1,), (n_features,)) or not fits.all():
-        raise ParameterError(
-            "bandwidth",
-            "be a positive number between 1e-150 and 1e150, or one for each of the "
-            f"{n_features} dimensions",
-            bandwidth,
-        )
+        numbers = f"or one for each of the {n_features} dimensions, from 1e-150 to 1e150"
+        raise ParameterError("bandwidth", f"be a positive number, {numbers}", bandwidth)
     return np.broadcast_to(length, (n_features,)).copy()
 
 
 def halton(n: int, n_features: int) -> NDArray[np.float64]:
-    """First n points of the Halton sequence in the open unit cube, without the origin."""
+    """Return the first n points of the Halton sequence in the open unit cube.
+
+    They equal those of ``scipy.stats.qmc.Halton(scramble=False)`` after the origin; importing
+    `scipy.stats` would take about a second.
+    """
     points = np.zeros((n, n_features))
     primes = (p for p in count(2) if all(p % q for q in range(2, math.isqrt(p) + 1)))
     for column, base in zip(points.T, primes, strict=False):
@@ -263,33 +257,25 @@ def _matrices(covariances: ArrayLike, k: int, d: int) -> NDArray[np.float64]:
     """Check covariances and return them as k symmetric positive definite matrices."""
     given = as_floats(covariances, "covariances")
     if given.shape not in ((), (k,), (k, d), (k, d, d)):
-        raise ParameterError(
-            "covariances",
-            f"be a number or have the shape ({k},), ({k}, {d}) or ({k}, {d}, {d}) for these means",
-            got=f"the shape {given.shape}",
-        )
+        rule = f"be a number or have the shape ({k},), ({k}, {d}) or ({k}, {d}, {d})"
+        raise ParameterError("covariances", rule, got=f"the shape {given.shape}")
+    matrices = given
     if given.ndim < 3:
         variances = given if given.ndim == 2 else given.reshape(-1, 1)
         matrices = np.broadcast_to(variances, (k, d))[:, :, None] * np.eye(d)
-    else:
-        matrices = given
     turned = np.swapaxes(matrices, 1, 2)
     size = np.abs(matrices).max(axis=(1, 2))
-    crooked = np.abs(matrices - turned).max(axis=(1, 2)) > TOLERANCE * size
-    if crooked.any():
-        raise ParameterError(
-            "covariances", "be symmetric", got=f"another matrix for component {crooked.argmax()}"
-        )
+    skewed = np.abs(matrices - turned).max(axis=(1, 2)) > TOLERANCE * size
+    if skewed.any():
+        got = f"another matrix for component {skewed.argmax()}"
+        raise ParameterError("covariances", "be symmetric", got=got)
     matrices = matrices / 2 + turned / 2
     # Correlations, so that coordinates of very different spread do not look singular.
     spread = np.sqrt(np.maximum(np.diagonal(matrices, axis1=1, axis2=2), np.finfo(float).tiny))
     least = np.linalg.eigvalsh(matrices / spread[:, :, None] / spread[:, None, :])[:, 0]
     if (least <= d * np.finfo(float).eps).any():
-        raise ParameterError(
-            "covariances",
-            "be positive definite",
-            got=f"{matrices[least.argmin()].tolist()} for component {least.argmin()}",
-        )
+        got = f"{matrices[least.argmin()].tolist()} for component {least.argmin()}"
+        raise ParameterError("covariances", "be positive definite", got=got)
     return matrices
 
 
@@ -299,13 +285,10 @@ def _shares(weights: ArrayLike | None, k: int) -> NDArray[np.float64]:
         return np.full(k, 1 / k)
     given = as_floats(weights, "weights")
     if given.shape != (k,):
-        raise ParameterError("weights", f"have the shape ({k},)", got=f"the shape {given.shape}")
+        raise ParameterError("weights", f"have the shape ({k},)", given.shape)
     if (given < 0).any() or abs(given.sum() - 1) > TOLERANCE:
-        raise ParameterError(
-            "weights",
-            "not be negative and sum to one",
-            got=f"the least {given.min()} and the sum {given.sum()}",
-        )
+        got = f"the least {given.min()} and the sum {given.sum()}"
+        raise ParameterError("weights", "not be negative and sum to one", got=got)
     return given / given.sum()
 
 

@@ -1,4 +1,4 @@
-r"""Maximum mean discrepancy ([gretton2012]_): how far two weighted samples are apart.
+r"""Maximum mean discrepancy ([gretton2012]_): the distance between two weighted samples.
 
 .. math:: \mathrm{MMD}^2 = x' K_{XX} x - 2 x' K_{XY} y + y' K_{YY} y
 
@@ -15,9 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of
-from herder.data.rows import read_rows, read_weights
+from herder.data.rows import Rows, read_rows, read_weights
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
-from herder.kernel.candidates import BLOCK_VALUES, SINGLE_REACH, SMALL_ROWS, candidates_of
+from herder.kernel.candidates import (
+    BLOCK_VALUES,
+    SINGLE_REACH,
+    SMALL_ROWS,
+    candidates_of,
+    weights_or_equal,
+)
 from herder.kernel.functions import Energy, Kernel, Radial, Stein
 
 __all__ = ["kernel_mean", "mmd", "root"]
@@ -38,7 +44,7 @@ def mmd(
     score: Any = None,
     n_jobs: int | None = None,
 ) -> float:
-    """Maximum mean discrepancy between two samples.
+    """Return the maximum mean discrepancy between two samples.
 
     Parameters
     ----------
@@ -68,9 +74,7 @@ def mmd(
     2.0
     """
     first = read_rows(X)
-    x = _weights(
-        read_weights(x_weight, None, first.n_rows, first.shape, name="x_weight"), first.n_rows
-    )
+    x = _weights(x_weight, first, "x_weight")
     if Y is None:
         chosen = resolve_kernel(kernel, bandwidth, first.values, standardise=standardise)
         if not isinstance(chosen, Stein):
@@ -78,26 +82,16 @@ def mmd(
         if y_weight is not None:
             raise ParameterError("y_weight", "be None when Y is left out", got="weights")
         scored = attach_scores(first.values, score)
-        return root(_energy_of(scored, chosen, x, n_jobs), 1.0)
+        return root(_norm(scored, chosen, x, n_jobs), 1.0)
     if score is not None:
-        raise ParameterError(
-            "score", "be None unless kernel is 'stein' and Y is left out", got="both"
-        )
-    second = read_rows(Y)
-    if first.values.shape[1] != second.values.shape[1]:
-        raise ParameterError(
-            "Y", f"have as many columns as X, {first.values.shape[1]}", second.values.shape[1]
-        )
-    y = _weights(
-        read_weights(y_weight, None, second.n_rows, second.shape, name="y_weight"), second.n_rows
-    )
+        raise ParameterError("score", "be None unless kernel is 'stein' and Y is left out")
+    second = _same_columns(Y, "Y", first)
+    y = _weights(y_weight, second, "y_weight")
     larger = first.values if first.n_rows >= second.n_rows else second.values
     chosen = resolve_kernel(kernel, bandwidth, larger, standardise=standardise)
     if isinstance(chosen, Stein):
         raise ParameterError("Y", "be left out when kernel is 'stein': the density is the target")
-    own = _energy_of(first.values, chosen, x, n_jobs) + _energy_of(
-        second.values, chosen, y, n_jobs
-    )
+    own = _norm(first.values, chosen, x, n_jobs) + _norm(second.values, chosen, y, n_jobs)
     across = float(x @ mean_at(first.values, second.values, chosen, y, n_jobs=n_jobs))
     return root(own - 2 * across, own)
 
@@ -113,7 +107,7 @@ def kernel_mean(
     precision: str = "double",
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Mean of the kernel over a sample, at the sample's own rows or at other points.
+    """Return the mean of the kernel over a sample, at its own rows or at other points.
 
     Parameters
     ----------
@@ -143,24 +137,12 @@ def kernel_mean(
     chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     if isinstance(chosen, Stein):
         raise ParameterError("kernel", "not be 'stein', whose mean under its density is zero")
-    weight = read_weights(sample_weight, None, rows.n_rows, rows.shape)
-    candidates = candidates_of(rows.values, chosen, n_jobs=n_jobs)
+    weight = _weights(sample_weight, rows, "sample_weight")
+    candidates, single = candidates_of(rows.values, chosen, n_jobs=n_jobs), precision == "single"
     if at is None:
-        return candidates.mean(weight, precision="single" if precision == "single" else "double")
-    points = read_rows(at)
-    if points.values.shape[1] != rows.values.shape[1]:
-        raise ParameterError(
-            "at", f"have as many columns as X, {rows.values.shape[1]}", points.values.shape[1]
-        )
-    mass = _weights(weight, rows.n_rows)
-    return mean_at(
-        points.values,
-        rows.values,
-        candidates.kernel,
-        mass,
-        n_jobs=n_jobs,
-        single=precision == "single",
-    )
+        return candidates.mean(weight, precision="single" if single else "double")
+    points = _same_columns(at, "at", rows).values
+    return mean_at(points, rows.values, chosen, weight, n_jobs=n_jobs, single=single)
 
 
 def mean_at(
@@ -172,29 +154,13 @@ def mean_at(
     n_jobs: int | None = None,
     single: bool = False,
 ) -> NDArray[np.float64]:
-    """``sum_j p_j k(point, x_j)`` at every point, in blocks; compiled where that pays."""
-    if len(points) * len(values) > SMALL_ROWS**2 and isinstance(kernel, Radial | Energy):
-        return _compiled_mean_at(points, values, kernel, weight, n_jobs, single)
-    total = np.empty(len(points))
-    step = max(1, BLOCK_VALUES // len(values))
-    for low in range(0, len(points), step):
-        total[low : low + step] = kernel(points[low : low + step], values) @ weight
-    return total
-
-
-def root(square: float, scale: float) -> float:
-    """Square root of a squared distance whose terms are of size ``scale``."""
-    return 0.0 if square <= ROUNDING * abs(scale) else math.sqrt(square)
-
-
-def _compiled_mean_at(
-    points: NDArray[Any],
-    values: NDArray[Any],
-    kernel: Any,
-    weight: NDArray[np.float64],
-    n_jobs: int | None,
-    single: bool,
-) -> NDArray[np.float64]:
+    """Return ``sum_j p_j k(point, x_j)`` at every point, in blocks; compiled where that pays."""
+    if len(points) * len(values) <= SMALL_ROWS**2 or not isinstance(kernel, Radial | Energy):
+        total = np.empty(len(points))
+        step = max(1, BLOCK_VALUES // len(values))
+        for low in range(0, len(points), step):
+            total[low : low + step] = kernel(points[low : low + step], values) @ weight
+        return total
     from herder.kernel._sums import SHAPES, cross_sums
 
     centre = values.mean(axis=0, dtype=np.float64)
@@ -210,12 +176,28 @@ def _compiled_mean_at(
     return sums
 
 
-def _energy_of(
+def root(square: float, scale: float) -> float:
+    """Return the root of a squared distance whose terms are of size ``scale``."""
+    return 0.0 if square <= ROUNDING * abs(scale) else math.sqrt(square)
+
+
+def _norm(
     values: NDArray[Any], kernel: Kernel, weight: NDArray[np.float64], n_jobs: int | None
 ) -> float:
-    """``w' K w`` over all rows."""
+    """Return ``w' K w`` over all rows."""
     return float(weight @ candidates_of(values, kernel, n_jobs=n_jobs).mean(weight))
 
 
-def _weights(weight: NDArray[np.float64] | None, n: int) -> NDArray[np.float64]:
-    return np.full(n, 1 / n) if weight is None else weight
+def _weights(weight: ArrayLike | None, rows: Rows, name: str) -> NDArray[np.float64]:
+    """Return the weights of rows, with sum one; equal ones if there are none given."""
+    return weights_or_equal(
+        read_weights(weight, None, rows.n_rows, rows.shape, name=name), rows.n_rows
+    )
+
+
+def _same_columns(table: ArrayLike, name: str, rows: Rows) -> Rows:
+    """Read another table of rows, which must have as many columns as X."""
+    read, d = read_rows(table), rows.values.shape[1]
+    if read.values.shape[1] != d:
+        raise ParameterError(name, f"have as many columns as X, {d}", read.values.shape[1])
+    return read

@@ -11,7 +11,7 @@ sets until the conditions of Karush, Kuhn and Tucker hold:
 *Optimal*: the minimum over all w, :math:`K w = t`. These are the weights of Bayesian quadrature,
 to which herding with weights amounts ([huszar2012]_; section 4.2.2 of [chen2014]_). They may be
 negative and need not sum to one. Where t = 0, as for Stein kernels, the minimum is w = 0, which
-says nothing: there the weights are made to sum to one.
+is of no use: there the weights are made to sum to one.
 
 *Ridge.* K is often singular to rounding: duplicates, or a bandwidth so large that few functions
 matter. So :math:`\varepsilon |w|^2` is added to what is minimised. By default
@@ -48,7 +48,7 @@ ROUNDINGS = 8.0
 #: precision.
 ASYMMETRY = 1e-6
 
-#: Part of MMD^2 that is given up for more even weights, where some are not positive.
+#: Part of MMD^2 that is traded for more even weights, where some are not positive.
 EVENNESS = 0.01
 
 #: Rows that the norm of an unknown mean is estimated from: per row of the support, and at most.
@@ -58,7 +58,7 @@ NORM_ROWS, MOST_NORM_ROWS = 4, 2048
 def simplex_weights(
     gram: ArrayLike, target: ArrayLike, *, ridge: float | None = None
 ) -> NDArray[np.float64]:
-    """Weights, none negative and with sum one, that bring chosen rows closest to a target mean.
+    """Return the non-negative weights with sum one that minimise the MMD to a target mean.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def optimal_weights(
     sum_to_one: bool | None = None,
     ridge: float | None = None,
 ) -> NDArray[np.float64]:
-    """Weights of any sign that bring chosen rows closest to a target mean.
+    """Return the weights of any sign that minimise the MMD to a target mean.
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ def choose_weighted(
     rival: NDArray[np.intp] | None = None,
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Choose rows for their weights, and weigh them.
+    """Choose rows and their weights.
 
-    If some weights are not positive, up to 1 % of MMD^2 (`EVENNESS`) is given up to make them
-    more even. Weights of exactly zero remain only where no other row was found that would do
-    better, as when the error is down at rounding.
+    If some weights are not positive, MMD^2 may grow by up to 1 % (`EVENNESS`) to make them more
+    even. Weights of exactly zero remain only if no other row was found that lowers the MMD, as
+    when the error is that of rounding.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def choose_weighted(
     include : array of int, optional
         Rows that must be chosen; their weights may still be zero.
     rival : array of int, optional
-        ``n_select`` rows chosen in another way, by the same rules: if their best weights come
-        closer, they are taken.
+        ``n_select`` rows chosen in another way, by the same rules: they are taken if their best
+        weights have a lower MMD.
     progress : callable, optional
         Called with the share done and a note.
 
@@ -182,11 +182,7 @@ def choose_weighted(
     if outside := np.setdiff1d(fixed, rows).tolist():
         raise ParameterError("include", "hold allowed rows", got=f"{outside[:5]} among them")
     if len(fixed) > n_select:
-        raise ParameterError(
-            "include",
-            f"hold at most n_select = {n_select} rows",
-            got=f"{len(fixed)}: raise n_select",
-        )
+        raise ParameterError("include", f"hold at most n_select = {n_select} rows", len(fixed))
     affine = not target.any()
 
     def weigh(
@@ -227,11 +223,9 @@ def choose_weighted(
 
 
 def _own_weights(
-    candidates: Candidates,
-    target: NDArray[np.float64],
-    sample_weight: NDArray[np.float64] | None,
+    candidates: Candidates, target: NDArray[np.float64], sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64] | None:
-    """Weights the rows came with, if the target is their mean under them."""
+    """Return the weights of the rows in the sample, if the target is their mean under them."""
     n = candidates.n_rows
     if sample_weight is not None:
         return sample_weight.copy() if target.any() else None
@@ -243,10 +237,10 @@ def _own_weights(
 def _estimated_norm(
     candidates: Candidates, target: NDArray[np.float64], rows: NDArray[np.intp], n_select: int
 ) -> float:
-    """Squared norm of the target mean, projected on the span of evenly spaced rows.
+    """Return the squared norm of the target mean, projected on the span of evenly spaced rows.
 
-    A lower bound. Where few functions matter, and the norm is needed to tell how large a ridge
-    may be, the span has nearly all of it.
+    A lower bound. Where few functions matter, and the norm is needed to choose the ridge, the
+    span has nearly all of it.
     """
     wanted = min(NORM_ROWS * n_select, MOST_NORM_ROWS)
     few = rows[:: -(-len(rows) // wanted)]
@@ -278,7 +272,7 @@ def _rounding(gram: NDArray[np.float64]) -> float:
 
 
 def _largest(gram: NDArray[np.float64]) -> float:
-    """Largest diagonal entry, or 1 for the zero matrix."""
+    """Return the largest diagonal entry, or 1 for the zero matrix."""
     return float(gram.diagonal().max()) or 1.0
 
 
@@ -320,9 +314,8 @@ def _simplex(
     """
 
     def on(free: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
-        places = np.flatnonzero(free)
         weights = np.zeros(len(aim))
-        weights[places], multiplier = _solve(matrix[np.ix_(places, places)], aim[places], True)
+        weights[free], multiplier = _solve(matrix[np.ix_(free, free)], aim[free], True)
         return weights, multiplier
 
     def loss(weights: NDArray[np.float64]) -> float:
@@ -333,10 +326,10 @@ def _simplex(
     while (weights < 0).any():
         free = weights > 0
         weights, multiplier = on(free)
-    barred = np.zeros(len(aim), bool)
-    while not (free | barred).all():
+    rejected = np.zeros(len(aim), bool)
+    while not (free | rejected).all():
         excess = multiplier - (matrix @ weights - aim)
-        excess[free | barred] = -np.inf
+        excess[free | rejected] = -np.inf
         entering = int(np.argmax(excess))
         if excess[entering] <= slack:
             break
@@ -354,7 +347,7 @@ def _simplex(
             aimed, level = on(trial)
         if loss(aimed) < loss(weights):
             free, weights, multiplier = trial, aimed, level
-            barred[:] = False
+            rejected[:] = False
         else:  # a gain below rounding
-            barred[entering] = True
+            rejected[entering] = True
     return weights

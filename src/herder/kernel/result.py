@@ -1,4 +1,4 @@
-"""What thinning returns: rows, weights, the distance to the sample, the error per column."""
+"""The result of thinning: rows, weights, the distance to the sample, the error per column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,6 +25,8 @@ __all__ = ["Thinning"]
 #: Columns in the table of a page, and in its picture of marginals.
 N_COLUMNS, N_MARGINALS = 15, 6
 
+CAPTION = "Error per column, in its standard deviations; distance of the distributions, 0 to 1"
+
 #: Sizes at which the MMD is drawn, about.
 N_SIZES = 40
 
@@ -33,9 +35,9 @@ N_SIZES = 40
 class Thinning:
     """Rows chosen by `thin`.
 
-    It may stand wherever NumPy and pandas take an array of row numbers: ``X[chosen]``,
-    ``frame.iloc[chosen]``, ``len(chosen)``; `take` serves other tables. Distances and errors are
-    computed when asked for, from the sample itself and not from a copy: leave it as it is.
+    NumPy and pandas take it as an array of row numbers: ``X[chosen]``, ``frame.iloc[chosen]``,
+    ``len(chosen)``; `take` is for other tables. Distances and errors are computed when asked for,
+    from the sample itself and not from a copy: do not change it.
 
     Attributes
     ----------
@@ -72,7 +74,7 @@ class Thinning:
 
     @property
     def sample_weight(self) -> NDArray[np.float64] | None:
-        """Weights of the rows of the sample, which sum to one; None if all count alike."""
+        """Weights of the rows of the sample, which sum to one; None if all are equal."""
         return self._task.weight
 
     @property
@@ -84,7 +86,8 @@ class Thinning:
         Its square is the difference of larger numbers, so that an MMD below about 1e-7 of the
         root of k(x, x) is rounding.
         """
-        square, norm = self._square
+        target, norm = self._reference
+        square = norm - 2 * float(self.weights @ target[self.indices]) + self._own
         return square if np.isnan(square) else root(square, max(norm, self._own))
 
     @cached_property
@@ -93,12 +96,14 @@ class Thinning:
 
         Drawn without replacement, or with it where rows have weights or come more than once.
         """
-        task, m = self._task, len(self)
-        candidates = self._candidates
+        task, m, mass, candidates = self._task, len(self), self._task.mass, self._candidates
+        diagonal = float(mass @ candidates.diagonal)
         if task.given is not None:
-            return _random_to_given(candidates, task, m)
-        mass = task.mass
-        spread = max(float(mass @ candidates.diagonal) - self._reference[1], 0.0)
+            # E |mean of m - target|^2 = (E k(x, x) - E E k) / m + E E k - 2 E t(x) + |t|^2
+            own = float(mass @ candidates.mean(task.weight))
+            bias = own - 2 * float(mass @ task.given.values) + task.given.squared_norm
+            return float(np.sqrt(max((diagonal - own) / m + bias, 0.0)))
+        spread = max(diagonal - self._reference[1], 0.0)
         n = candidates.n_rows
         if task.weight is None and n > 1 and len(np.unique(self.indices)) == m:
             spread *= (n - m) / (n - 1)
@@ -132,7 +137,7 @@ class Thinning:
         return {label: self.indices[codes == c] for c, label in enumerate(labels)}
 
     def locate(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Chain and draw of each chosen row."""
+        """Return chain and draw of each chosen row."""
         return locate(self.indices, self._task.rows.shape)
 
     def take(self, table: Any) -> Any:
@@ -152,7 +157,7 @@ class Thinning:
         Parameters
         ----------
         mmd : bool, default True
-            Whether to compute the MMD, which looks at all pairs of rows.
+            Whether to compute the MMD, which takes all pairs of rows.
         """
         errors, known = self.column_errors(), mmd and not np.isnan(self.mmd)
         first: list[Block] = [Facts([*(self._distance() if known else []), *self._how()])]
@@ -164,10 +169,7 @@ class Thinning:
             first.append(Text(text, "warning"))
         if self._task.classes is not None:
             first.append(self._classes())
-        caption = (
-            "Error per column, in its standard deviations; distance of the distributions, 0 to 1"
-        )
-        table = replace(errors.table(N_SHOWN), caption=caption)
+        table = replace(errors.table(N_SHOWN), caption=CAPTION)
         sections = [self._places(), self._columns(errors)]
         if known and self._task.classes is None:
             sections.append(self._falling())
@@ -193,9 +195,8 @@ class Thinning:
         lengths = getattr(kernel, "bandwidth", None)
         if lengths is not None and np.ndim(lengths) == 0:
             median = settings.get("bandwidth") == "median" and not isinstance(kernel, Energy)
-            facts.append(
-                Fact("bandwidth", lengths, ".4g", "median distance of two rows" if median else "")
-            )
+            meaning = "median distance of two rows" if median else ""
+            facts.append(Fact("bandwidth", lengths, ".4g", meaning))
         elif lengths is not None:
             meaning = "in its standard deviation" if settings.get("standardise") else "as given"
             facts.append(Fact("bandwidth", "one for each column", "", meaning))
@@ -206,9 +207,8 @@ class Thinning:
             meaning = f"from {low:.2e} to {high:.2e}, {sign}: use them in every average"
             facts.append(Fact("weights", weights, "", meaning))
         elif settings.get("refine") is False:
-            facts.append(
-                Fact("order", "nested", "", "the first rows are those of a smaller choice")
-            )
+            meaning = "the first rows are those of a smaller choice"
+            facts.append(Fact("order", "nested", "", meaning))
         if settings.get("approximate") is not None:
             facts.append(Fact("approximation", settings["approximate"]))
         return facts
@@ -226,21 +226,18 @@ class Thinning:
         return Table(header, rows, ("", ".2%", "", ".2%"))
 
     def _places(self) -> Section:
-        weighted = self._task.settings.get("weights", "uniform") != "uniform"
         text = (
             "All rows in grey, the chosen ones on top; beside the axes the distributions of all "
             "rows (filled) and of the chosen ones (line)."
         )
-        if weighted:
+        if self._task.settings.get("weights", "uniform") != "uniform":
             text += " The area of a dot is proportional to the weight of its row."
         description = "Scatter of all rows and the chosen ones, with histograms of both."
-        return Section(
-            "Where the chosen rows lie", [Text(text), Picture("picks", self, description)]
-        )
+        picture = Picture("picks", self, description)
+        return Section("Where the chosen rows lie", [Text(text), picture])
 
     def _columns(self, errors: ColumnErrors) -> Section:
-        names = errors.worst(N_MARGINALS).names
-        drawn = [errors.names.index(name) for name in names]
+        drawn = [errors.names.index(name) for name in errors.worst(N_MARGINALS).names]
         more = len(errors.names) - N_COLUMNS
         note = f"; {more:,} more columns have smaller errors" if more > 0 else ""
         caption = f"The columns with the largest errors, worst first{note}"
@@ -279,8 +276,8 @@ class Thinning:
         """Return sizes T, the MMD of the first T rows in herding's order, and of T random rows.
 
         A refined set has no order of its own: its rows are put into the order in which herding
-        would take them from the set. Weighted choices and unknown targets have no path of their
-        own; the two arrays are then empty where they have no meaning.
+        would take them from the set. The first array is empty for weighted choices, the second
+        for a target other than the sample.
         """
         m, n = len(self), self._task.rows.n_rows
         sizes = np.unique(np.geomspace(1, m, N_SIZES).round().astype(np.intp))
@@ -335,25 +332,7 @@ class Thinning:
         return total
 
     def _blocks(self) -> Iterator[slice]:
-        """Parts of the chosen rows whose kernel values to all chosen rows are a few megabytes."""
+        """Yield parts of the chosen rows whose kernel values to all are a few megabytes."""
         step = max(1, BLOCK_VALUES // len(self))
         for low in range(0, len(self), step):
             yield slice(low, min(low + step, len(self)))
-
-    @cached_property
-    def _square(self) -> tuple[float, float]:
-        target, norm = self._reference
-        return norm - 2 * float(self.weights @ target[self.indices]) + self._own, norm
-
-
-def _random_to_given(candidates: Candidates, task: "Task", m: int) -> float:
-    """Random draws from the rows, against a target that is not their mean.
-
-    E |mean of m - target|^2 = (E k(x, x) - E E k) / m + E E k - 2 E t(x) + |t|^2.
-    """
-    assert task.given is not None
-    mass = task.mass
-    centre = float(mass @ candidates.mean(task.weight))
-    spread = (float(mass @ candidates.diagonal) - centre) / m
-    bias = centre - 2 * float(mass @ task.given.values) + task.given.squared_norm
-    return float(np.sqrt(max(spread + bias, 0.0)))

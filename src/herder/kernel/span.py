@@ -46,7 +46,7 @@ def lower_factor(
     from scipy.linalg import cholesky
 
     if not np.isfinite(gram).all():
-        raise ParameterError("kernel", "give finite values", got="NaN or infinity")
+        raise ParameterError("kernel", "return finite values", got="NaN or infinity")
     while True:
         matrix = gram.copy()
         matrix[np.diag_indices_from(matrix)] += ridge
@@ -55,12 +55,8 @@ def lower_factor(
         except np.linalg.LinAlgError:
             ridge = max(10 * ridge, LAST_RIDGE * scale)
             if ridge > LARGEST_RIDGE * scale:
-                least = float(np.linalg.eigvalsh(gram)[0])
-                raise ParameterError(
-                    "kernel",
-                    "be positive semi-definite",
-                    got=f"a Gram matrix with an eigenvalue of {least:.3g}",
-                ) from None
+                got = f"a Gram matrix with an eigenvalue of {np.linalg.eigvalsh(gram)[0]:.3g}"
+                raise ParameterError("kernel", "be positive semi-definite", got=got) from None
 
 
 class Span:
@@ -75,7 +71,7 @@ class Span:
     support : array of int
         Rows whose kernel functions span the space.
     pool : array of int
-        Rows to look at.
+        Rows that may enter.
     shift : float
         Constant c added to the kernel.
     ridge : float
@@ -139,7 +135,7 @@ class Span:
     def without(
         self, k: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Direction the span loses without its k-th row; residual and power then."""
+        """Return the direction the span loses without its k-th row; residual and power then."""
         dual = self.dual[: self.size, k]
         length = math.sqrt(float(dual @ dual))
         direction = dual / length
@@ -158,7 +154,7 @@ class Span:
         residual: NDArray[np.float64],
         power: NDArray[np.float64],
     ) -> None:
-        """Put pool row j in place of the k-th support row; the rest is what `without` gave."""
+        """Put pool row j in place of the k-th support row; the rest comes from `without`."""
         size = self.size
         dual, values = self.dual[:size], self.values[:size]
         column = self.candidates.gram(self.rows[j : j + 1], self.rows)[0] + self.shift

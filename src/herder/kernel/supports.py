@@ -66,30 +66,30 @@ TIES = 1e-6
 RIDGE, RIDGE_FALL = 0.1, 30.0
 
 #: First ridge, relative to the mean of k(x, x). Supports of up to `SMALL` rows, which are quick,
-#: are searched for from each of them, since which start ends best is a matter of luck.
+#: are searched for from each of them, since the best start is not known in advance.
 FIRST_RIDGES, SMALL = (1e-6, 1e-4, 1e-2), 64
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a support is chosen for, and from.
+    """The target of a support, and the rows to choose it from.
 
     Parameters
     ----------
     target : array of shape (n_rows,)
         Target mean at every row.
     norm : float
-        Squared norm of the target mean, or a guess of it.
+        Squared norm of the target mean, or an estimate of it.
     n_select : int
         Size of the support.
     rows : array of int
         Rows to choose from, in order; ``fixed`` is among them.
     fixed : array of int
-        Rows that are in whatever happens.
+        Rows that are forced in.
     signed : bool
         Weights may be negative.
     weigh : callable
-        The weights of a support that the mode gives, and MMD^2 without the norm.
+        Returns the weights of a support in the mode, and MMD^2 without the norm.
     """
 
     target: NDArray[np.float64]
@@ -105,7 +105,8 @@ def choose_support(
     candidates: Candidates, search: Search, progress: Progress | None = None
 ) -> NDArray[np.intp]:
     """Choose distinct rows: the best support met, judged by ``search.weigh`` after each sweep."""
-    scale = _scale(candidates.diagonal[search.rows])
+    mean = float(candidates.diagonal[search.rows].mean())
+    scale = mean if mean > 0 else 1.0  # all rows may lie at the zero of the kernel
     pools = _pools(search)
     strict = replace(search, signed=False)
     starts = [(strict, FIRST_RIDGES[0])]
@@ -115,8 +116,7 @@ def choose_support(
     found: list[tuple[float, NDArray[np.intp]]] = []
     for i, (way, first) in enumerate(starts):
         sweeps = [(i + (sweep + 1) / SWEEPS) / len(starts) for sweep in range(SWEEPS)]
-        run = _search_from(candidates, way, pools, scale, first * scale, sweeps, progress)
-        found.append(run)
+        found.append(_search_from(candidates, way, pools, scale, first * scale, sweeps, progress))
     return min(found, key=lambda pair: pair[0])[1]
 
 
@@ -131,7 +131,7 @@ def _search_from(
 ) -> tuple[float, NDArray[np.intp]]:
     """Choose greedily with a first ridge, then exchange; return MMD^2 less the norm, and rows.
 
-    ``sweeps`` tells the share of all work that is done after each sweep.
+    ``sweeps`` holds the share of all work that is done after each sweep.
     """
     floor = LAST_RIDGE * scale
     support = _greedy(candidates, search, next(pools), scale, ridge)
@@ -152,8 +152,8 @@ def _search_from(
             best, lowest = support, value
         if progress is not None:
             progress(done, "exchange with weights")
-        settled = moved == 0 and not falling and len(span.rows) == len(search.rows)
-        if settled or idle >= PATIENCE:
+        converged = moved == 0 and not falling and len(span.rows) == len(search.rows)
+        if converged or idle >= PATIENCE:
             break
     return lowest, best
 
@@ -163,14 +163,8 @@ def squared_length(weights: NDArray[np.float64]) -> float:
     return max(float(weights @ weights), 1 / len(weights))
 
 
-def _scale(diagonal: NDArray[np.float64]) -> float:
-    """Mean of k(x, x), or 1 where all rows sit at the zero of the kernel."""
-    mean = float(diagonal.mean())
-    return mean if mean > 0 else 1.0
-
-
 def _pools(search: Search) -> Iterator[NDArray[np.intp]]:
-    """Every q-th of the rows, from the first, the second, ... on, round and round."""
+    """Yield every q-th of the rows, from the first, the second, ... on, in an endless cycle."""
     stride = max(1, len(search.rows) // max(POOL, search.n_select + SPARE))
     while True:
         for first in range(stride):
@@ -178,7 +172,7 @@ def _pools(search: Search) -> Iterator[NDArray[np.intp]]:
 
 
 def _first_top(scores: NDArray[np.float64], rows: NDArray[np.intp]) -> int:
-    """Position of the largest score; among ties the one with the lowest row."""
+    """Return the position of the largest score; among ties the one with the lowest row."""
     tied = np.flatnonzero(scores >= scores.max() * (1 - TIES))
     return int(tied[np.argmin(rows[tied])])
 
@@ -186,7 +180,7 @@ def _first_top(scores: NDArray[np.float64], rows: NDArray[np.intp]) -> int:
 def _gains(
     residual: NDArray[np.float64], power: NDArray[np.float64], ridge: float, signed: bool
 ) -> NDArray[np.float64]:
-    """Return what each row adds to the span; the power of a new row is never below the ridge."""
+    """Return the gain of adding each row; the power of a new row is never below the ridge."""
     used = residual if signed else np.maximum(residual, 0.0)
     return used * used / np.maximum(power, ridge)
 

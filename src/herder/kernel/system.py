@@ -32,9 +32,9 @@ class KernelSystem:
     tie_tol: float
 
     def maximise(self, weights: NDArray[Any], previous: int | None) -> int:
-        """Row of the highest score."""
+        """Return the row of the highest score."""
         return int(np.flatnonzero(weights >= weights.max() - self.tie_tol)[0])
 
     def residual(self, weights: NDArray[Any], state: int, t: int) -> NDArray[Any]:
-        """Kernel mean minus the kernel values of the row picked."""
+        """Return the kernel mean minus the kernel values of the row picked."""
         return self.target - self.gram[state]

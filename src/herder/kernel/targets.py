@@ -1,4 +1,4 @@
-"""What a choice of rows should match: the kernel mean of a sample, or one that is given."""
+"""Targets that are given: the kernel mean at the rows, in place of that of the sample."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 
-__all__ = ["GivenTarget", "read_target"]
+__all__ = ["GivenTarget", "numbers_at_rows", "read_target"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class GivenTarget:
     values : array of shape (n,)
         The mean function at the rows.
     squared_norm : float
-        ``E E k`` under the target; NaN when unknown, and then MMDs are unknown too.
+        ``E E k`` under the target; NaN if unknown, and then MMDs are unknown too.
     """
 
     values: NDArray[np.float64]
@@ -29,7 +29,7 @@ class GivenTarget:
 
 
 def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget:
-    """Read a user's kernel mean: numbers at the rows, a function, or one with its norm.
+    """Read a given kernel mean: numbers at the rows, a function, or one with its norm.
 
     Parameters
     ----------
@@ -48,18 +48,23 @@ def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget:
     except Exception as problem:
         if function is None:
             raise
-        raise ParameterError(
-            "kernel_mean",
-            f"be a function of rows, shape {values.shape}",
-            got=f"{type(problem).__name__}: {problem}",
-        ) from problem
-    if given.dtype.kind not in "iuf":
-        raise ParameterTypeError("kernel_mean", "give numbers", got=f"dtype {given.dtype}")
-    if given.shape != (len(values),):
-        raise ParameterError(
-            "kernel_mean", f"give one value per row, shape {(len(values),)}", given.shape
+        rule, got = (
+            f"be a function of rows, {values.shape}",
+            f"{type(problem).__name__}: {problem}",
         )
-    if not np.isfinite(given).all():
-        row = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise ParameterError("kernel_mean", "be finite", got=f"{given[row]} in row {row}")
+        raise ParameterError("kernel_mean", rule, got=got) from problem
+    given = numbers_at_rows(given, "kernel_mean", (len(values),))
     return GivenTarget(given.astype(np.float64), np.nan if norm is None else float(norm))
+
+
+def numbers_at_rows(given: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return finite numbers of that shape, one or more for each row."""
+    if given.dtype.kind not in "iuf":
+        raise ParameterTypeError(name, "hold numbers", got=f"dtype {given.dtype}")
+    if given.shape != shape:
+        raise ParameterError(name, f"have the shape {shape}, a value for each row", given.shape)
+    wrong = ~np.isfinite(given)
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0, 0])
+        raise ParameterError(name, "be finite", got=f"{given[row]} in row {row}")
+    return given

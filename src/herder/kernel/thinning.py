@@ -1,8 +1,8 @@
-r"""Thin a sample: the best small set of rows in place of all of them.
+r"""Thin a sample: choose its most representative rows.
 
 Herding picks rows greedily, and exchange sweeps then improve the set (`herder.kernel.choice`).
-The distance kept small is the MMD between the chosen rows and the whole sample, which bounds the
-error of every average: for a function f of the kernel's space,
+They minimise the MMD between the chosen rows and the whole sample, which bounds the error of
+every average: for a function f in the space of the kernel,
 
 .. math:: | E_{all} f - E_{chosen} f | \le \|f\| \, \mathrm{MMD}.
 
@@ -25,7 +25,7 @@ from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
-from herder.kernel.candidates import Candidates, candidates_of
+from herder.kernel.candidates import Candidates, candidates_of, weights_or_equal
 from herder.kernel.choice import Rules, choose
 from herder.kernel.cost import LONG_SECONDS, exact_cost
 from herder.kernel.functions import Kernel, Stein
@@ -41,7 +41,7 @@ _log = logging.getLogger("herder")
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A sample under a kernel, with what is to be matched."""
+    """A sample under a kernel, with the target to match."""
 
     rows: Rows
     values: NDArray[Any]
@@ -56,23 +56,17 @@ class Task:
     @property
     def mass(self) -> NDArray[np.float64]:
         """Weight of every row; they sum to one."""
-        n = len(self.values)
-        return np.full(n, 1 / n) if self.weight is None else self.weight
-
-    def labelled(self, classes: NDArray[Any], candidates: LabelledCandidates) -> "Task":
-        """Return the task with classes, between which nothing is compared."""
-        return replace(self, classes=classes, candidates=candidates)
+        return weights_or_equal(self.weight, len(self.values))
 
     def part(self, rows: NDArray[np.intp], mass: float) -> "Task":
-        """Return the task of one class, as if it were all there is."""
+        """Return the task of one class alone."""
         given = self.given and replace(self.given, values=self.given.values[rows] / mass)
         weight = None if self.weight is None else self.weight[rows] / mass
         return replace(self, values=self.values[rows], weight=weight, given=given)
 
     def result(self, indices: NDArray[np.intp], weights: NDArray[np.float64] | None) -> Thinning:
-        """Wrap what was chosen."""
-        m = len(indices)
-        return Thinning(indices, np.full(m, 1 / m) if weights is None else weights, self)
+        """Return the result for a choice; the weights are equal by default."""
+        return Thinning(indices, weights_or_equal(weights, len(indices)), self)
 
 
 def thin(
@@ -103,52 +97,52 @@ def thin(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (chain, draw, ...)
-        The sample: an array (memory-mapped if you like), a pandas or polars frame, an xarray or
+        The sample: an array (it may be memory-mapped), a pandas or polars frame, an xarray or
         ArviZ posterior, or a mapping of names to draws.
     n_select : int
         How many rows to choose; more than there are only with ``unique=False``.
     kernel : str or callable, default "gaussian"
         "gaussian", "matern32", "matern52", "laplace", "inverse-multiquadric", "energy", "stein"
-        (with ``score``), a kernel of `herder.kernel`, or your own function of two tables of rows
-        that returns their Gram matrix.
+        (with ``score``), a kernel of `herder.kernel`, or a function of two tables of rows that
+        returns their Gram matrix.
     bandwidth : "median", float or array of shape (n_features,)
         Length scale of the kernel, one or one for each column. "median" is the median distance
         of rows, from at most 2,000 of them, spread evenly.
     standardise : bool, default False
-        Measure every column in its standard deviation, where they have different units.
+        Divide every column by its standard deviation, for columns of different units.
     refine : bool or int, default True
-        Exchange rows after herding: the best set of that size. A number is that of the sweeps;
-        by default two over all rows of a large sample, up to twenty of a small one. False keeps
-        the order of herding, whose first rows are the choice of a smaller size (with labels,
-        within each class). It belongs to equal weights: the other modes have their own search.
+        Exchange rows after herding, for the best set of that size. An int is the number of
+        sweeps; by default two over all rows of a large sample, up to twenty of a small one. False
+        keeps the nested order of herding, whose first rows are the choice of a smaller size (with
+        labels, within each class). For equal weights only: the other modes have their own search.
     unique : bool, default True
         Choose no row twice.
     weights : "uniform", "simplex" or "optimal"
         Equal weights; weights of a distribution; or any weights (Bayesian quadrature). The latter
-        two choose their own support and get far closer to the sample.
+        two choose their own support and reach a far smaller MMD.
     sample_weight, log_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the target, or their logarithms as importance samplers give them.
+        Weights of the rows in the target, or their logarithms, as from importance sampling.
         If the target is given by ``score`` or ``kernel_mean`` they do not change the choice.
     score : array-like of the shape of X, or callable, optional
         Gradient of the log density at the rows, for the Stein kernel: the target is then the
         density itself, so that a burn-in or a biased sampler is corrected.
     kernel_mean : array-like of shape (n_samples,), callable, or KernelMean, optional
-        A target of your own: the mean of the kernel under it, at the rows.
+        A custom target: the mean of the kernel under it, at the rows.
     y : array-like of shape (n_samples,), optional
         Labels. Only rows of the same class are then compared.
     allocation : "proportional", "equal", "joint" or mapping of label to number
         How many rows each class gets: its share of the sample (to the nearest row), the same
-        for all, or as given; "joint" lets the distance decide. The weights of the chosen rows
-        make up for unequal shares.
+        for all, or as given; "joint" minimises the MMD over the numbers as well. The weights of
+        the chosen rows correct for unequal shares.
     include, exclude : array-like of int, or of bool, optional
-        Rows that must be in, and rows that must stay out.
+        Rows that are forced in, and rows that may not be chosen.
     approximate : None, "chunks", "subsample" or "features"
-        Give up exactness for speed, by name: see `Chunks`, `Subsample` and `RandomFeatures`,
-        which may also be given themselves.
+        A faster approximation, by name: see `Chunks`, `Subsample` and `RandomFeatures`, of
+        which an object may be given as well.
     n_jobs : int, optional
         Threads, all cores by default; the choice is the same for any number.
     progress : callable, optional
-        Called with the share done and a word on what is being done.
+        Called with the share done and a note on the current step.
 
     Returns
     -------
@@ -170,29 +164,30 @@ def thin(
     one_of(weights, "weights", ["uniform", "simplex", "optimal"])
     rows = read_rows(X)
     n = rows.n_rows
-    settled, barred = read_choice(include, exclude, n, m)
+    included, excluded = read_choice(include, exclude, n, m)
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
-    if unique and m > n - len(barred):
-        left = f"{n - len(barred)} rows" + (" that are not excluded" if len(barred) else "")
-        raise ParameterError(
-            "n_select",
-            f"be at most the {left}",
-            m,
-            got=f"{m}; unique=False allows a row to come more than once",
-        )
+    if unique and m > n - len(excluded):
+        left = f"{n - len(excluded)} rows" + (" that are not excluded" if len(excluded) else "")
+        got = f"{m}; unique=False allows a row to be chosen more than once"
+        raise ParameterError("n_select", f"be at most the {left}", m, got=got)
     if not unique and weights != "uniform":
         raise ParameterError("unique", f"be True when weights is {weights!r}", False)
-    rules = Rules(bool(unique), settled, barred, _sweeps(refine))
-    if weights != "uniform" and rules.sweeps is not None:
+    if isinstance(refine, bool | np.bool_):
+        sweeps = None if refine else 0
+    else:
+        sweeps = positive_int(refine, "refine")
+    rules = Rules(bool(unique), included, excluded, sweeps)
+    if weights != "uniform" and sweeps is not None:
         raise ParameterError("refine", f"be True when weights is {weights!r}", refine)
     task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
+    method = _approximation(approximate, task, weights, y)
+    named = approximate if isinstance(approximate, str | None) else type(approximate).__name__
     settings = {"weights": weights, "refine": refine, "bandwidth": bandwidth}
-    settings |= {"standardise": standardise, "approximate": _named(approximate)}
+    settings |= {"standardise": standardise, "approximate": named}
     settings |= {"kernel": kernel} if isinstance(kernel, str) else {}
     task = replace(task, weight=weight, settings=settings)
     if weights == "uniform" and unique and weight is not None and task.given is None:
         _warn_if_few(weight, m)
-    method = _approximation(approximate, task, weights, y)
     if shares is not None:
         warn_renamed("shares", "allocation")
         allocation = shares
@@ -203,22 +198,12 @@ def thin(
         return task.result(method.choose(sample, m, rules, progress), None)
     if y is not None:
         return _thin_classes(task, y, allocation, m, rules, weights, progress)
-    _warn_if_long(task, m, rules, weights)
+    d, double = task.values.shape[1], weights != "uniform"
+    cost = exact_cost(n, d, m, sweeps=sweeps, n_jobs=n_jobs, double=double)
+    if cost.seconds > LONG_SECONDS:
+        _log.warning("thin: %s; approximate='chunks' or 'subsample' is faster", cost)
     candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
     return task.result(*_select(candidates, task, m, rules, weights, progress))
-
-
-def _named(approximate: "str | Approximation | None") -> str | None:
-    """Return the name of an approximation."""
-    if approximate is None or isinstance(approximate, str):
-        return approximate
-    return type(approximate).__name__
-
-
-def _sweeps(refine: bool | int) -> int | None:
-    if isinstance(refine, bool | np.bool_):
-        return None if refine else 0
-    return positive_int(refine, "refine")
 
 
 def _task(
@@ -277,34 +262,27 @@ def _select(
     weights: str,
     progress: Progress | None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
-    """Rows and, in the weighted modes, their weights."""
-    mass = task.mass if task.given is None else None
+    """Choose rows and, in the weighted modes, their weights."""
+    if task.given is None:
+        precision, mass = "single" if weights == "uniform" else "double", task.mass
+        target = candidates.mean(task.weight, precision=precision, progress=progress)
+    else:
+        target, mass = task.given.values, None
     if weights == "uniform":
-        target = _target(candidates, task, "single", progress)
         return choose(candidates, target, m, rules, mass=mass, progress=progress), None
-    target = _target(candidates, task, "double", progress)
-    mode = "simplex" if weights == "simplex" else "optimal"
     allowed = np.ones(candidates.n_rows, dtype=bool)
     allowed[rules.exclude] = False
     return choose_weighted(
         candidates,
         target,
         m,
-        mode,
+        "simplex" if weights == "simplex" else "optimal",
         sample_weight=mass,
         allowed=allowed,
         include=rules.include,
         rival=choose(candidates, target, m, rules, mass=mass),
         progress=progress,
     )
-
-
-def _target(
-    candidates: Candidates, task: Task, precision: Any, progress: Progress | None
-) -> NDArray[np.float64]:
-    if task.given is not None:
-        return task.given.values
-    return candidates.mean(task.weight, precision=precision, progress=progress)
 
 
 def _thin_classes(
@@ -318,55 +296,36 @@ def _thin_classes(
 ) -> Thinning:
     classes, codes = read_labels(y, task.rows.n_rows)
     labelled = LabelledCandidates(task.values, codes, task.kernel, n_jobs=task.n_jobs)
-    task = task.labelled(classes, labelled)
+    task = replace(task, classes=classes, candidates=labelled)
     if isinstance(allocation, str) and allocation == "joint":
         return task.result(*_select(labelled, task, m, rules, weights, progress))
     mass = np.bincount(codes, weights=task.mass).astype(np.float64)
     counts = quotas(allocation, classes, mass, m)
-    barred = np.zeros(len(codes), dtype=bool)
-    barred[rules.exclude] = True
-    check_quotas(counts, mass, classes, labelled, barred, rules)
+    check_quotas(counts, mass, classes, codes, rules)
     chosen, parts = [], []
     for c, count in enumerate(counts.tolist()):
         if count == 0:
             continue
         own = labelled.members[c]
-        inner = Rules(
-            rules.unique,
-            np.flatnonzero(np.isin(own, rules.include)),
-            np.flatnonzero(barred[own]),
-            rules.sweeps,
-        )
-        part = task.part(own, mass[c])
+        forced, out = (np.flatnonzero(np.isin(own, r)) for r in (rules.include, rules.exclude))
+        inner, part = replace(rules, include=forced, exclude=out), task.part(own, mass[c])
         picks, given = _select(labelled.part(c), part, count, inner, weights, None)
         chosen.append(own[picks])
-        parts.append(mass[c] * (np.full(count, 1 / count) if given is None else given))
+        parts.append(mass[c] * weights_or_equal(given, count))
         if progress is not None:
             progress((c + 1) / len(counts), f"class {classes[c]}")
     # Classes without a row are represented by the others, in proportion.
     every = np.concatenate(parts)
-    return task.result(np.concatenate(chosen), every / every.sum() if _sums(weights) else every)
-
-
-def _sums(weights: str) -> bool:
-    return weights != "optimal"
+    shares = every if weights == "optimal" else every / every.sum()
+    return task.result(np.concatenate(chosen), shares)
 
 
 def _warn_if_few(weight: NDArray[np.float64], m: int) -> None:
-    worth = 1 / float(np.square(weight).sum())
-    if worth < 2 * m:
+    effective = 1 / float(np.square(weight).sum())
+    if effective < 2 * m:
         _log.warning(
-            "thin: the rows are worth %.1f rows of equal weight, too few for %d different rows "
-            "that count alike; weights='simplex' or unique=False may be closer",
-            worth,
+            "thin: the effective sample size of the weights, %.1f rows, is small for %d distinct "
+            "rows of equal weight; weights='simplex' or unique=False may be closer",
+            effective,
             m,
         )
-
-
-def _warn_if_long(task: Task, m: int, rules: Rules, weights: str) -> None:
-    n, d = task.values.shape
-    cost = exact_cost(
-        n, d, m, sweeps=rules.sweeps, n_jobs=task.n_jobs, double=weights != "uniform"
-    )
-    if cost.seconds > LONG_SECONDS:
-        _log.warning("thin: %s; approximate='chunks' or 'subsample' is faster", cost)

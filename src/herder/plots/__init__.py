@@ -12,27 +12,16 @@ from herder.core.summary import Picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_HOME = {
-    "plot_agreement": "moments",
-    "plot_calibration": "online",
-    "plot_convergence": "convergence",
-    "plot_count_distribution": "moments",
-    "plot_couplings": "fields",
-    "plot_density": "thinning",
-    "plot_energies": "fields",
-    "plot_marginals": "thinning",
-    "plot_mmd_path": "thinning",
-    "plot_moment_error": "moments",
-    "plot_picks": "thinning",
-    "plot_progressive": "online",
-    "plot_sampling": "fields",
-    "plot_scan_report": "convergence",
-    "plot_state": "fields",
-    "plot_tipi": "dynamics",
-    "plot_update": "online",
-    "plot_weight_norm": "moments",
-    "plot_weights": "online",
+#: Functions of each module, less the ``plot_`` in front of their names.
+_MODULES = {
+    "convergence": ("convergence", "scan_report"),
+    "dynamics": ("tipi",),
+    "fields": ("couplings", "energies", "sampling", "state"),
+    "moments": ("agreement", "count_distribution", "moment_error", "weight_norm"),
+    "online": ("calibration", "progressive", "update", "weights"),
+    "thinning": ("density", "marginals", "mmd_path", "picks"),
 }
+_HOME = {f"plot_{name}": module for module, names in _MODULES.items() for name in names}
 
 __all__ = sorted([*_HOME, "draw"])  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -64,13 +53,13 @@ def draw(picture: Picture) -> "Figure":
     picture : Picture
         Its result may also be a Figure, which is taken as it is.
     """
-    kind = type(picture.result).__name__
+    result: Any = picture.result
+    kind = type(result).__name__
     if kind == "Figure":
-        figure: Any = picture.result
-        return figure
+        return result
     module, function = PICTURES[kind, picture.name]
     drawn = getattr(import_module(f"herder.plots.{module}"), function)
-    return drawn(picture.result, **picture.options)
+    return drawn(result, **picture.options)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.plots._style import SERIES
+from herder.plots._style import SERIES, colour_bar
 
 __all__ = ["draw_map", "draw_sorted", "name_sites"]
 
@@ -20,35 +20,30 @@ def draw_map(
     limits: tuple[float, float],
     label: str,
 ) -> None:
-    """Draw a number of each site as the colour of its cell; what is not finite stays white."""
+    """Draw a number of each site as the colour of its cell; non-finite ones stay white."""
     from matplotlib.colors import LinearSegmentedColormap
 
     shades = LinearSegmentedColormap.from_list("sites", ("#ffffff", SERIES[0]))
     cells = np.ma.masked_invalid(values).reshape(shape)
-    low, high = limits
-    drawn = ax.imshow(cells, interpolation="nearest", cmap=shades, vmin=low, vmax=high)
+    drawn = ax.imshow(cells, interpolation="nearest", cmap=shades, clim=limits)
     ax.grid(visible=False)
     for axis in (ax.xaxis, ax.yaxis):
         axis.get_major_locator().set_params(integer=True)
-    bar = ax.get_figure().colorbar(drawn, ax=ax, shrink=0.85)
-    bar.set_label(label, fontsize=9)
-    bar.ax.tick_params(labelsize=8)
+    colour_bar(ax, drawn, label)
 
 
 def draw_sorted(
-    ax: Any,
-    values: NDArray[np.float64],
-    spread: NDArray[np.float64] | None,
-    style: dict[str, Any],
+    ax: Any, values: NDArray[np.float64], spread: NDArray[np.float64] | None, style: dict[str, Any]
 ) -> None:
     """Draw numbers from the smallest to the largest, with a band of ``spread`` about them."""
     order = np.argsort(values, kind="stable")
     ranks = np.arange(1, len(values) + 1)
     ax.plot(ranks, values[order], linewidth=1.5, **style)
     if spread is not None:
-        low, high = values[order] - spread[order], values[order] + spread[order]
-        band: dict[str, Any] = {"alpha": 0.25, "linewidth": 0, "rasterized": True}
-        ax.fill_between(ranks, low, high, color=style["color"], **band)
+        band = values[order] + np.outer([-1, 1], spread[order])
+        ax.fill_between(
+            ranks, *band, color=style["color"], alpha=0.25, linewidth=0, rasterized=True
+        )
     ax.set_xlabel("sites, the smallest first")
     ax.xaxis.get_major_locator().set_params(integer=True)
 

@@ -1,35 +1,31 @@
-r"""Pictures of samplers: the fall of the error with the sweeps, and scan orders side by side.
+r"""Pictures of samplers: the error against the number of sweeps, and scan orders side by side.
 
-Averages over T independent states are off by about :math:`1 / \sqrt T`. Herded Gibbs reaches
-:math:`1 / T` on complete graphs [chen2014]_; on others it is ahead of Gibbs sampling until it
-meets its bias [bornn2013]_.
+The error of averages over T independent states falls as :math:`1 / \sqrt T`. That of herded Gibbs
+falls as :math:`1 / T` on complete graphs [chen2014]_; on others it is below that of Gibbs sampling
+until its bias dominates [bornn2013]_.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder.plots._style import GREY, SERIES, line_style, new_figure
+from herder.plots._style import BESIDE, GREY, SERIES, Figure, line_style, log_line, new_figure
 from herder.samplers.scan_check import ScanReport
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["plot_convergence", "plot_scan_report"]
 
 
 def plot_convergence(
     errors: Mapping[str, tuple[ArrayLike, ArrayLike]], *, ylabel: str = "error of the marginals"
-) -> "Figure":
-    """Draw errors against the number of sweeps, with the slopes of 1/T and of its root.
+) -> Figure:
+    """Draw errors against the number of sweeps, with the slopes 1/T and 1/sqrt(T).
 
     Parameters
     ----------
     errors : mapping of label to (array-like, array-like)
-        Numbers of sweeps T, and the error after as many, for each sampler.
+        Numbers of sweeps T, and the error after each, of every sampler.
     ylabel : str
         What the error is.
     """
@@ -40,19 +36,10 @@ def plot_convergence(
     for place, (label, (sweeps, values)) in enumerate(errors.items()):
         t, error = np.asarray(sweeps, dtype=float), np.asarray(values, dtype=float)
         if t.shape != error.shape or t.ndim != 1:
-            raise ParameterError(
-                "errors", "have one error for each T", got=f"{label!r}: {t.shape}, {error.shape}"
-            )
-        held = error > 0  # zero has no place on a logarithmic axis
-        ax.plot(
-            t[held],
-            error[held],
-            marker="os^D"[place % 4],
-            markersize=3.5,
-            linewidth=1.4,
-            label=label,
-            **line_style(place),
-        )
+            got = f"{label!r}: {t.shape}, {error.shape}"
+            raise ParameterError("errors", "have one error for each T", got=got)
+        style = {"marker": "os^D"[place % 4], "markersize": 3.5, **line_style(place)}
+        held = log_line(ax, t, error, label=label, **style)
         if held.any():
             spans.append((t[held].min(), t[held].max(), error[held][0]))
     if spans:
@@ -61,15 +48,12 @@ def plot_convergence(
         t = np.geomspace(first, max(ends), 50)
         ax.plot(t, height * np.sqrt(first / t), color=GREY, linestyle="--", label=r"$1/\sqrt{T}$")
         ax.plot(t, height * first / t, color=GREY, linestyle=":", label="$1/T$")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("sweeps, T")
-    ax.set_ylabel(ylabel)
-    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.set(xscale="log", yscale="log", xlabel="sweeps, T", ylabel=ylabel)
+    ax.legend(frameon=False, fontsize=9, **BESIDE)
     return figure
 
 
-def plot_scan_report(report: ScanReport) -> "Figure":
+def plot_scan_report(report: ScanReport) -> Figure:
     """Draw a `herder.check_scan_orders` report: the error of every scan order, and of Gibbs.
 
     A dot is the error of the marginals, averaged over the pieces. An order whose two dots lie
@@ -84,18 +68,15 @@ def plot_scan_report(report: ScanReport) -> "Figure":
         raise ParameterTypeError("report", "be a ScanReport", got=type(report).__name__)
     tried = report.orders[::-1]  # the best on top
     height = np.arange(len(tried))
-    first = np.array([one.error for one in tried])
-    last = np.array([one.final_error for one in tried])
-    plain = np.array([one.gibbs_error for one in tried])
+    errors = [(one.error, one.final_error, one.gibbs_error) for one in tried]
+    first, last, plain = np.array(errors).T
     figure, ax = new_figure(width=6.0, height=1.2 + 0.45 * len(tried))
     ax.hlines(height, last, first, color=SERIES[0], linewidth=1.2)
     sweeps = report.n_sweeps
     ax.plot(first, height, "o", color="white", markeredgecolor=SERIES[0], label=f"T = {sweeps:,}")
     ax.plot(last, height, "o", color=SERIES[0], label=f"T = {10 * sweeps:,}")
     ax.plot(plain, height, "s", color=SERIES[1], label=f"Gibbs, T = {10 * sweeps:,}")
-    ax.set_xscale("log")
     ax.set_yticks(height, [one.order for one in tried])
-    ax.set_ylim(-0.6, len(tried) - 0.4)
-    ax.set_xlabel("error of the marginals")
-    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.set(xscale="log", ylim=(-0.6, len(tried) - 0.4), xlabel="error of the marginals")
+    ax.legend(frameon=False, fontsize=9, **BESIDE)
     return figure

@@ -1,14 +1,14 @@
-r"""The landscape that a small herd walks in.
+r"""Pictures of the Tipi function of a system with two features, and of the path of its weights.
 
 With two features the Tipi function :math:`\ell_0(w) = \langle w, \bar\phi \rangle - \max_x
 \langle w, \phi(x) \rangle` is a surface over the plane: a tent whose flat sides are cones, one
-per state ([welling2009]_, figure 1). Wherever the weights stand, the state of that cone is
-emitted and the weights move up the side, by the target minus the features of the state.
+per state ([welling2009]_, figure 1). At each step the state whose cone holds the weights is
+emitted, and the weights move up its side, by the target minus the features of the state.
 """
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError
 from herder.core.dynamics import Step
 from herder.core.enumerated import EnumeratedSystem
-from herder.plots._style import GREY, INK, SERIES, STATES, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from herder.plots._style import BESIDE, GREY, INK, SERIES, STATES, Figure, new_figure
 
 __all__ = ["plot_tipi"]
 
@@ -36,8 +33,8 @@ def plot_tipi(
     *,
     start: ArrayLike | None = None,
     labels: Iterable[str] | None = None,
-) -> "Figure":
-    """Draw the Tipi function of a two-feature system and the weights that walk on it.
+) -> Figure:
+    """Draw the Tipi function of a two-feature system and the path of the weights on it.
 
     Parameters
     ----------
@@ -53,9 +50,11 @@ def plot_tipi(
     if system.target.shape != (2,):
         raise ParameterError("system", "have 2 features", system.target.shape[0])
     unit = float(system.units.total)
-    first = np.zeros(2) if start is None else _numbers(np.asarray(start))
-    path = np.array([first, *(_numbers(step.weights) for step in steps)]) / unit
-    features, target = _numbers(system.features) / unit, _numbers(system.target) / unit
+    first = np.zeros(2) if start is None else np.asarray(start)
+    # Exact integers and fractions become floats, for the eye only.
+    path = np.array([first, *(step.weights for step in steps)], dtype=np.float64) / unit
+    features = np.asarray(system.features, dtype=np.float64) / unit
+    target = np.asarray(system.target, dtype=np.float64) / unit
     names = [str(i) for i in range(len(features))] if labels is None else list(labels)
     if len(names) != len(features):
         raise ParameterError("labels", f"name {len(features)} states", len(names))
@@ -71,9 +70,7 @@ def plot_tipi(
     lines = ax.contour(axis, axis, tipi, levels=7, colors="white", linestyles="solid")
     ax.clabel(lines, fontsize=7, fmt="%.2g", colors=INK)
     _draw_path(ax, path)
-    ax.set_aspect("equal")
-    ax.set_xlabel("$w_1$")
-    ax.set_ylabel("$w_2$")
+    ax.set(aspect="equal", xlabel="$w_1$", ylabel="$w_2$")
     return figure
 
 
@@ -84,26 +81,12 @@ def _draw_cones(
     from matplotlib.patches import Patch
 
     colours = [STATES[i % len(STATES)] for i in range(len(names))]
-    ax.imshow(
-        best,
-        origin="lower",
-        extent=(axis[0], axis[-1], axis[0], axis[-1]),
-        cmap=ListedColormap(colours),
-        vmin=-0.5,
-        vmax=len(names) - 0.5,
-        interpolation="nearest",
-    )
-    used = np.unique(best).tolist()
-    patches = [Patch(facecolor=colours[i], label=names[i]) for i in used]
-    ax.legend(
-        handles=patches,
-        title="state emitted",
-        fontsize=9,
-        title_fontsize=9,
-        frameon=False,
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-    )
+    style = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(names) - 0.5}
+    extent = (axis[0], axis[-1], axis[0], axis[-1])
+    ax.imshow(best, origin="lower", extent=extent, interpolation="nearest", **style)
+    patches = [Patch(facecolor=colours[i], label=names[i]) for i in np.unique(best).tolist()]
+    title = {"title": "state emitted", "title_fontsize": 9}
+    ax.legend(handles=patches, fontsize=9, frameon=False, **title, **BESIDE)
 
 
 def _draw_path(ax: Any, path: NDArray[np.float64]) -> None:
@@ -116,8 +99,3 @@ def _draw_path(ax: Any, path: NDArray[np.float64]) -> None:
     ax.scatter(*path.T, s=14, color=GREY, edgecolors=INK, linewidths=0.7, zorder=3)
     ax.scatter(*path[:1].T, s=42, color=SERIES[3], zorder=4)
     ax.annotate("start", path[0], xytext=(6, -11), textcoords="offset points", fontsize=9)
-
-
-def _numbers(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return exact integers and fractions as floats, for the eye only."""
-    return np.asarray(values, dtype=np.float64)

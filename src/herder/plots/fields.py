@@ -7,7 +7,7 @@ A matrix of couplings is drawn in colours that are white at zero and of equal st
 
 from collections.abc import Mapping, Sequence
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,18 +19,19 @@ from herder.models.exact import Exact
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.plots._sites import draw_map, draw_sorted, name_sites
-from herder.plots._style import GREY, INK, SERIES, STATES, line_style, new_figure
+from herder.plots._style import (
+    GREY,
+    INK,
+    SERIES,
+    STATES,
+    Figure,
+    colour_bar,
+    line_style,
+    new_figure,
+)
 from herder.samplers.sampling import EXACT_STATES, Sampling
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "plot_couplings",
-    "plot_energies",
-    "plot_sampling",
-    "plot_state",
-]
+__all__ = ["plot_couplings", "plot_energies", "plot_sampling", "plot_state"]
 
 #: Models of more sites are drawn as one dot for each coupling: their matrix would be mostly empty,
 #: and its cells smaller than a dot of the printer.
@@ -39,8 +40,8 @@ MAX_CELLS = 600
 #: More points than this are drawn as one image inside the picture, to keep it small.
 MAX_VECTOR_POINTS = 1500
 
-#: More sites than this are drawn as a map of their grid, or in order of size: one by one they
-#: would be a smear.
+#: More sites than this are drawn as a map of their grid, or in order of size: single dots would
+#: overlap.
 MAX_SITES = 500
 
 #: Share of couplings that the scale of colours reaches.
@@ -52,7 +53,7 @@ N_BINS, MAX_TRACE = 40, 2000
 #: States whose energies are drawn, at most.
 N_ENERGIES = 20_000
 
-#: An R-hat above this says that chains do not agree yet.
+#: An R-hat above this shows that chains disagree.
 R_HAT = 1.01
 
 #: Colours of couplings: negative, none, positive.
@@ -62,7 +63,7 @@ DIVERGING = (SERIES[1], "#ffffff", SERIES[0])
 BINARY = ("#f5f7fa", INK)
 
 
-def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> "Figure":
+def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> Figure:
     """Draw the couplings of a model as a matrix of colours.
 
     Parameters
@@ -75,20 +76,21 @@ def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> "Figure"
     ax : Axes, optional
         Where to draw; in a new figure by default.
     """
+    from matplotlib.colors import LinearSegmentedColormap
+
     field = _field_of(model, "model")
-    other = None if truth is None else _field_of(truth, "truth")
-    if other is not None:
-        _check_alike(field, other)
-    upper = field if other is None else other
+    upper = field if truth is None else _field_of(truth, "truth")
+    ours, theirs = ((type(one).__name__, one.n_sites, one.states) for one in (field, upper))
+    if ours != theirs:
+        raise ParameterError("truth", f"have the sites and states of model, {ours}", theirs)
     weights = np.concatenate([field.edge_weights, upper.edge_weights])
     sizes = np.abs(weights) if len(weights) else np.ones(1)
     reach = float(np.quantile(sizes, REACHED, method="higher"))  # of up to 100, the largest
     largest = float(sizes.max())
     if ax is None:
-        figure, ax = new_figure(width=5.2, height=4.4)
-    else:
-        figure = ax.get_figure()
-    style: dict[str, Any] = {"cmap": _diverging(), "vmin": -reach, "vmax": reach}
+        _, ax = new_figure(width=5.2, height=4.4)
+    colours = LinearSegmentedColormap.from_list("couplings", DIVERGING)
+    style: dict[str, Any] = {"cmap": colours, "vmin": -reach, "vmax": reach}
     if field.n_sites <= MAX_CELLS:
         matrix = np.zeros((field.n_sites, field.n_sites))
         matrix[field.edges[:, 1], field.edges[:, 0]] = field.edge_weights
@@ -97,20 +99,17 @@ def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> "Figure"
     else:
         places = np.concatenate([field.edges[:, ::-1], upper.edges])
         drawn = ax.scatter(*places.T[::-1], c=weights, s=2, linewidths=0, rasterized=True, **style)
-        ax.set_aspect("equal")
-        ax.set_xlim(-0.5, field.n_sites - 0.5)
-        ax.set_ylim(field.n_sites - 0.5, -0.5)
+        ends = (-0.5, field.n_sites - 0.5)
+        ax.set(aspect="equal", xlim=ends, ylim=ends[::-1])
     ax.grid(visible=False)
     for axis in (ax.xaxis, ax.yaxis):
         name_sites(axis, field.names)
-    if other is not None:
+    if truth is not None:
         ax.set_title("above the diagonal: truth; below: model", fontsize=10, color=INK)
     is_cut = largest > reach
-    bar = figure.colorbar(drawn, ax=ax, shrink=0.85, extend="both" if is_cut else "neither")
     beyond = f"\nthe strongest are beyond the scale: up to {largest:.3g}" if is_cut else ""
-    bar.set_label(f"coupling{beyond}", fontsize=9)
-    bar.ax.tick_params(labelsize=8)
-    return figure
+    colour_bar(ax, drawn, f"coupling{beyond}", extend="both" if is_cut else "neither")
+    return ax.get_figure()
 
 
 def plot_state(
@@ -119,14 +118,14 @@ def plot_state(
     *,
     titles: Sequence[str] | None = None,
     colours: Sequence[str] | None = None,
-) -> "Figure":
+) -> Figure:
     """Draw states as pictures, one pixel for each site.
 
     Parameters
     ----------
     shape : int, sequence of two int, PairwiseModel or PottsModel
-        Rows and columns of a picture; of a model, whose sites must be a square number, the root
-        of it. A single number makes one row.
+        Rows and columns of a picture. A model makes a square, so that the number of its sites
+        must be one; a single number makes one row.
     x : array-like of shape (n_sites,) or (n, n_sites)
         One state or several, which are drawn side by side.
     titles : sequence of str, optional
@@ -137,9 +136,8 @@ def plot_state(
     height, width = _shape_of(shape)
     states = np.atleast_2d(np.asarray(x))
     if states.ndim != 2 or states.shape[1] != height * width or not len(states):
-        raise ParameterError(
-            "x", f"have {height * width} sites in each row", got=f"shape {np.shape(x)}"
-        )
+        got = f"shape {np.shape(x)}"
+        raise ParameterError("x", f"have {height * width} sites in each row", got=got)
     if titles is not None and len(titles) != len(states):
         raise ParameterError("titles", f"name {len(states)} states", len(titles))
     values = _alphabet(shape, states)
@@ -150,19 +148,15 @@ def plot_state(
         codes = np.searchsorted(values, states[place]).reshape(height, width)
         ax.imshow(codes, interpolation="nearest", **palette)
         ax.grid(visible=False)
-        ax.set_xticks([])
-        ax.set_yticks([])
+        ax.set(xticks=[], yticks=[])
         if titles is not None:
             ax.set_title(titles[place], fontsize=9, color=INK)
     return figure
 
 
 def plot_energies(
-    energies: Mapping[str, ArrayLike],
-    *,
-    exact: float | None = None,
-    trace: bool = True,
-) -> "Figure":
+    energies: Mapping[str, ArrayLike], *, exact: float | None = None, trace: bool = True
+) -> Figure:
     """Draw the energies that samplers visit: how often, and in which order.
 
     Parameters
@@ -174,9 +168,13 @@ def plot_energies(
     trace : bool, default True
         Whether to draw the energies in their order as well, on the right.
     """
-    found = {label: _energies(values, label) for label, values in energies.items()}
+    found = {label: np.asarray(values, dtype=float) for label, values in energies.items()}
     if not found:
         raise ParameterError("energies", "hold at least one", got="none")
+    for label, values in found.items():
+        if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+            got = f"{label!r}: {values!r}"
+            raise ParameterError("energies", "be finite numbers in a row", got=got)
     edges = _bin_edges(np.concatenate(list(found.values())))
     figure, axes = new_figure(1 + trace, width=4.6)
     left, right = axes if trace else (axes, None)
@@ -192,16 +190,14 @@ def plot_energies(
         left.axvline(exact, color=GREY, linestyle="--", linewidth=1.2, label="exact mean")
         if right is not None:
             right.axhline(exact, color=GREY, linestyle="--", linewidth=1.2)
-    left.set_xlabel("energy")
-    left.set_ylabel("share of states")
+    left.set(xlabel="energy", ylabel="share of states")
     left.legend(frameon=False, fontsize=9)
     if right is not None:
-        right.set_xlabel("state")
-        right.set_ylabel("energy")
+        right.set(xlabel="state", ylabel="energy")
     return figure
 
 
-def draw_energies(run: Sampling) -> "Figure":
+def draw_energies(run: Sampling) -> Figure:
     """Draw the energies of the states of a run, with the exact mean of a small model."""
     states = run.samples[:: -(-len(run.samples) // N_ENERGIES)]
     small = run.model.n_states**run.model.n_sites <= EXACT_STATES and not len(run.held)
@@ -209,14 +205,14 @@ def draw_energies(run: Sampling) -> "Figure":
     return plot_energies({run.method: run.model.energy(states)}, exact=mean)
 
 
-def draw_last_state(run: Sampling, shape: Sequence[int]) -> "Figure":
+def draw_last_state(run: Sampling, shape: Sequence[int]) -> Figure:
     """Draw the last state of a run on a grid."""
     return plot_state(shape, run.samples[-1])
 
 
 def plot_sampling(
     sampling: Sampling, *, exact: Exact | None = None, shape: Sequence[int] | None = None
-) -> "Figure":
+) -> Figure:
     """Draw the marginals of a run with their errors, and whether its chains agree.
 
     Parameters
@@ -246,11 +242,8 @@ def plot_sampling(
     else:
         places = _by_site(exact.marginals)
         if places.shape != reached.shape:
-            raise ParameterError(
-                "exact",
-                f"have marginals of shape {np.shape(sampling.marginals)}",
-                np.shape(exact.marginals),
-            )
+            rule = f"have marginals of shape {np.shape(sampling.marginals)}"
+            raise ParameterError("exact", rule, np.shape(exact.marginals))
     figure, (left, right) = new_figure(2, width=4.6, height=3.7)
     r_hat = np.asarray(sampling.r_hat, dtype=np.float64)
     if len(sites) > MAX_SITES and grid is not None and exact is None:
@@ -295,22 +288,8 @@ def _field_of(model: Any, name: str) -> PairwiseModel | PottsModel:
         check_fitted(model, "model_")
         found: Any = model
         return _field_of(found.model_, name)
-    raise ParameterTypeError(
-        name, "be a PairwiseModel, a PottsModel or a BoltzmannMachine", got=type(model).__name__
-    )
-
-
-def _check_alike(model: PairwiseModel | PottsModel, truth: PairwiseModel | PottsModel) -> None:
-    ours = (type(model).__name__, model.n_sites, model.states)
-    theirs = (type(truth).__name__, truth.n_sites, truth.states)
-    if ours != theirs:
-        raise ParameterError("truth", f"have the sites and states of model, {ours}", theirs)
-
-
-def _diverging() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("couplings", DIVERGING)
+    rule = "be a PairwiseModel, a PottsModel or a BoltzmannMachine"
+    raise ParameterTypeError(name, rule, got=type(model).__name__)
 
 
 def _palette(n_values: int, colours: Sequence[str] | None) -> dict[str, Any]:
@@ -328,9 +307,8 @@ def _shape_of(shape: Any) -> tuple[int, int]:
     if isinstance(shape, PairwiseModel | PottsModel):
         side = isqrt(shape.n_sites)
         if side**2 != shape.n_sites:
-            raise ParameterError(
-                "shape", f"be rows and columns: the model's {shape.n_sites} sites make no square"
-            )
+            rule = f"be rows and columns: the model's {shape.n_sites} sites make no square"
+            raise ParameterError("shape", rule)
         return side, side
     sizes = [positive_int(size, "shape") for size in np.atleast_1d(shape).tolist()]
     if len(sizes) > 2:
@@ -341,12 +319,10 @@ def _shape_of(shape: Any) -> tuple[int, int]:
 def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
     """Return all states of a site: those of the model, or those that are there."""
     if isinstance(shape, PairwiseModel | PottsModel):
-        wanted = np.array(shape.states)
-        if not np.isin(states, wanted).all():
-            raise ParameterError(
-                "x", f"hold the states {shape.states}", got=str(np.unique(states))
-            )
-        return wanted
+        if not np.isin(states, shape.states).all():
+            got = str(np.unique(states))
+            raise ParameterError("x", f"hold the states {shape.states}", got=got)
+        return np.array(shape.states)
     for binary in ((0, 1), (-1, 1)):
         if np.isin(states, binary).all():
             return np.array(binary)
@@ -354,30 +330,21 @@ def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
 
 
 def _bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the edges of bins; where energies lie on a ladder, each bin holds as many rungs."""
+    """Return the edges of bins; of evenly spaced energies each bin holds the same number."""
     low, high = float(values.min()), float(values.max())
     if low == high:
         return np.array([low - 0.5, low + 0.5])
     # Equal energies differ by rounding, of the order of 1e-16 of them.
-    rungs = np.unique(np.round((values - low) / (high - low), 9))
-    step = float(np.diff(rungs).min())
-    n_rungs = round(1 / step) + 1
-    on_ladder = np.allclose(rungs / step, np.round(rungs / step), rtol=0, atol=0.05)
-    if not on_ladder or n_rungs > 10 * len(rungs):
+    levels = np.unique(np.round((values - low) / (high - low), 9))
+    step = float(np.diff(levels).min())
+    n_levels = round(1 / step) + 1
+    is_even = np.allclose(levels / step, np.round(levels / step), rtol=0, atol=0.05)
+    if not is_even or n_levels > 10 * len(levels):
         return np.linspace(low, high, N_BINS + 1, dtype=np.float64)
-    width = -(-n_rungs // N_BINS)
-    n_bins = -(-n_rungs // width)
+    width = -(-n_levels // N_BINS)
+    n_bins = -(-n_levels // width)
     reach = step * (width * np.arange(n_bins + 1, dtype=np.float64) - 0.5)
     return low + (high - low) * reach
-
-
-def _energies(values: ArrayLike, label: str) -> NDArray[np.float64]:
-    found = np.asarray(values, dtype=float)
-    if found.ndim != 1 or not found.size or not np.isfinite(found).all():
-        raise ParameterError(
-            "energies", "be finite numbers in a row", got=f"{label!r}: {values!r}"
-        )
-    return found
 
 
 def _by_site(values: ArrayLike) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ logarithmic axes that is a line of slope -1, which `plot_moment_error` draws bes
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,7 @@ from herder.fields.live import Trace
 from herder.fields.synthesis import Synthesis
 from herder.learn.comparison import FitCheck
 from herder.models.moments import Moments
-from herder.plots._style import GREY, INK, SERIES, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from herder.plots._style import GREY, INK, SERIES, Figure, new_figure
 
 __all__ = ["plot_agreement", "plot_count_distribution", "plot_moment_error", "plot_weight_norm"]
 
@@ -29,7 +26,7 @@ MAX_VECTOR_POINTS = 1500
 SMALLEST_SHARE = 5e-4
 
 
-def plot_agreement(target: Moments, reached: Moments) -> "Figure":
+def plot_agreement(target: Moments, reached: Moments) -> Figure:
     """Draw the share of every cell among the samples against its share in the table.
 
     Parameters
@@ -64,11 +61,9 @@ def plot_agreement(target: Moments, reached: Moments) -> "Figure":
         }
         left.scatter(wanted[held], got[held], label=label, **style)
         right.scatter(wanted[held], got[held] - wanted[held], **style)
-    left.set_xlabel("share in the table")
-    left.set_ylabel("share among the samples")
+    left.set(xlabel="share in the table", ylabel="share among the samples")
     left.set_aspect("equal", adjustable="datalim")
-    right.set_xlabel("share in the table")
-    right.set_ylabel("samples minus table")
+    right.set(xlabel="share in the table", ylabel="samples minus table")
     right.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3), useMathText=True)
     left.legend(frameon=False, fontsize=9, loc="upper left", markerscale=1.4)
     return figure
@@ -76,13 +71,13 @@ def plot_agreement(target: Moments, reached: Moments) -> "Figure":
 
 def plot_count_distribution(
     distributions: Mapping[str, ArrayLike], *, bars: str | None = None
-) -> "Figure":
+) -> Figure:
     """Draw distributions P(k) of the number of ones.
 
     Parameters
     ----------
     distributions : mapping of label to array-like of shape (D + 1,)
-        P(k), k = 0, ..., D, for each of what is compared.
+        P(k), k = 0, ..., D, of each sample that is compared.
     bars : str, optional
         Label of the one to draw as bars, the first by default; the others are dots.
     """
@@ -101,32 +96,23 @@ def plot_count_distribution(
     drawn = [ax.bar(k, shares[base], width=0.82, color=colour, label=base)]
     others = [label for label in shares if label != base]
     for label, colour, marker in zip(others, SERIES, "os^D", strict=False):
-        drawn += ax.plot(
-            k,
-            shares[label],
-            marker=marker,
-            markersize=4.5,
-            color=colour,
-            linewidth=1.2,
-            label=label,
-        )
+        style: dict[str, Any] = {"marker": marker, "markersize": 4.5, "color": colour}
+        drawn += ax.plot(k, shares[label], linewidth=1.2, label=label, **style)
     held = np.nonzero(np.max(list(shares.values()), axis=0) > SMALLEST_SHARE)[0]
     ax.set_xlim(max(held[0] - 1, 0) - 0.6, min(held[-1] + 1, k[-1]) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.grid(visible=False, axis="x")
-    ax.set_xlabel("number of ones in a row, k")
-    ax.set_ylabel("share of rows, P(k)")
+    ax.set(xlabel="number of ones in a row, k", ylabel="share of rows, P(k)")
     ax.legend(handles=drawn, frameon=False, fontsize=9)
     return figure
 
 
-def draw_fit_agreement(check: FitCheck) -> "Figure":
+def draw_fit_agreement(check: FitCheck) -> Figure:
     """Draw the shares of single columns and pairs in a fitted model against those in rows."""
-    rows, model = (_pair_shares(check, side) for side in ("rows", "model"))
-    return plot_agreement(rows, model)
+    return plot_agreement(_pair_shares(check, "rows"), _pair_shares(check, "model"))
 
 
-def draw_fit_counts(check: FitCheck) -> "Figure":
+def draw_fit_counts(check: FitCheck) -> Figure:
     """Draw P(k) of rows and of a fitted model."""
     return plot_count_distribution({"rows": check.counts.rows, "model": check.counts.model})
 
@@ -140,52 +126,35 @@ def _pair_shares(check: FitCheck, side: str) -> Moments:
     return Moments.from_counts(matrix, total=1, names=list(names), contradictions="allow")
 
 
-def draw_counts(synthesis: Synthesis) -> "Figure":
+def draw_counts(synthesis: Synthesis) -> Figure:
     """Draw P(k) of the rows made, and of the table if it is known."""
     return plot_count_distribution(synthesis.count_distributions())
 
 
-def plot_moment_error(trace: Trace) -> "Figure":
+def plot_moment_error(trace: Trace) -> Figure:
     """Draw the moment error against the number of samples, with a line of slope -1."""
     figure, ax = new_figure()
     t = trace.t.astype(float)
-    _log_line(ax, t, trace.error, SERIES[0], "largest error", "o")
-    _log_line(ax, t, trace.rms, SERIES[1], "root mean square", "s")
+    lines = ((trace.error, "largest error", "o"), (trace.rms, "root mean square", "s"))
+    for (error, label, marker), colour in zip(lines, SERIES, strict=False):
+        style = {"marker": marker, "markersize": 4, "color": colour, "linewidth": 1.4}
+        held = error > 0  # logarithmic axes have no zero
+        ax.plot(t[held], error[held], label=label, **style)
     held = trace.error > 0
     if held.any():
         at = np.nonzero(held)[0][-1]
         line = trace.error[at] * t[at] / t
         ax.plot(t, line, color=GREY, linestyle="--", linewidth=1.2, label="1/T")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("samples so far, T")
-    ax.set_ylabel("moment error")
+    ax.set(xscale="log", yscale="log", xlabel="samples so far, T", ylabel="moment error")
     ax.legend(frameon=False, fontsize=9)
     return figure
 
 
-def plot_weight_norm(trace: Trace) -> "Figure":
+def plot_weight_norm(trace: Trace) -> Figure:
     """Draw the Euclidean norm of the weights against the number of samples."""
     figure, ax = new_figure()
     ax.plot(trace.t, trace.norm, marker="o", markersize=4, color=SERIES[0], linewidth=1.4)
-    ax.set_xscale("log")
+    ax.set(xscale="log", xlabel="samples so far, T", ylabel="norm of the weights")
     ax.set_ylim(0, 1.15 * float(np.max(trace.norm, initial=1e-9)))
-    ax.set_xlabel("samples so far, T")
-    ax.set_ylabel("norm of the weights")
     ax.tick_params(axis="x", which="minor", color=INK)
     return figure
-
-
-def _log_line(
-    ax: Any,
-    t: NDArray[np.float64],
-    error: NDArray[np.float64],
-    colour: str,
-    label: str,
-    mark: str,
-) -> None:
-    """Draw a line; an error of exactly zero has no place on a logarithmic axis."""
-    held = error > 0
-    ax.plot(
-        t[held], error[held], marker=mark, markersize=4, color=colour, linewidth=1.4, label=label
-    )

@@ -1,13 +1,13 @@
 r"""Pictures of online learners: one update, the progressive error, calibration, weights.
 
-An ellipse stands for a Gaussian :math:`N(\mu, \Sigma)` over two weights: it is the set
+An ellipse shows a Gaussian :math:`N(\mu, \Sigma)` over two weights: it is the set
 :math:`(w - \mu)^T \Sigma^{-1} (w - \mu) = 1`. NHERD moves each weight vector w of it to
 :math:`A (w - \mu) + \mu'` with :math:`A = (\Sigma^{-1} + C x x^T)^{-1} \Sigma^{-1}`; with a full
 covariance the ellipse moves along (figure 2 of [crammer2010]_).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,16 +17,13 @@ from herder._validation import check_fitted, positive_int, positive_number
 from herder.online.classifier import OnlineClassifier
 from herder.online.confidence import ConfidenceWeighted
 from herder.online.gaussian import AROW, NHERD, GaussianClassifier, SecondOrderPerceptron
-from herder.plots._style import GREY, INK, SERIES, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from herder.plots._style import BESIDE, GREY, INK, SERIES, Figure, line_style, new_figure
 
 __all__ = ["plot_calibration", "plot_progressive", "plot_update", "plot_weights"]
 
 PALE = "#e4e7eb"
 
-#: Line styles of the forms of a covariance: the colour tells the learner.
+#: Line styles of the forms of a covariance; colours are those of the learners.
 STYLES = {"project": "-", "exact": "--", "drop": ":", "full": "-."}
 
 #: Colours of the learners.
@@ -48,8 +45,8 @@ def plot_update(
     *,
     C: float = 1.0,
     learners: Mapping[str, GaussianClassifier] | None = None,
-) -> "Figure":
-    """Draw what one row does to a Gaussian over two weights that begins at N(0, I).
+) -> Figure:
+    """Draw the update of a Gaussian over two weights, N(0, I) at first, by one row.
 
     Parameters
     ----------
@@ -95,7 +92,7 @@ def plot_update(
     left.set_ylabel("second weight")
     left.set_title("NHERD, full covariance: the flow", fontsize=10, color=INK)
     right.set_title("after the row", fontsize=10, color=INK)
-    right.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    right.legend(frameon=False, fontsize=8, **BESIDE)
     return figure
 
 
@@ -104,8 +101,8 @@ def plot_progressive(
     *,
     recent: bool = False,
     noise: float | None = None,
-) -> "Figure":
-    """Draw the progressive error of learners: rows predicted wrongly before they were learnt.
+) -> Figure:
+    """Draw the progressive error of learners: each row is predicted before it is learnt.
 
     Parameters
     ----------
@@ -115,7 +112,7 @@ def plot_progressive(
     recent : bool, default False
         Draw the error among the rows of each call, not of all rows so far: it shows drift.
     noise : float, optional
-        Share of wrong labels, drawn as a line: without luck no learner is below it.
+        Share of wrong labels, drawn as a line: the error of a perfect classifier.
     """
     if not histories:
         raise ParameterError("histories", "hold at least one", got="none")
@@ -123,47 +120,43 @@ def plot_progressive(
     for place, (name, pairs) in enumerate(histories.items()):
         path = np.asarray(pairs, dtype=np.float64)
         if path.ndim != 2 or path.shape[1:] != (2,) or not len(path):
-            raise ParameterError(
-                "histories", "hold pairs of rows and error", got=f"{name!r}: {pairs}"
-            )
+            got = f"{name!r}: {pairs}"
+            raise ParameterError("histories", "hold pairs of rows and error", got=got)
         seen, error = path.T
-        if (np.diff(seen, prepend=0.0) <= 0).any():
-            raise ParameterError(
-                "histories", "have growing numbers of rows", got=f"{name!r}: {seen}"
-            )
+        new = np.diff(seen, prepend=0.0)
+        if (new <= 0).any():
+            got = f"{name!r}: {seen}"
+            raise ParameterError("histories", "have growing numbers of rows", got=got)
         if recent:
-            error = np.diff(seen * error, prepend=0.0) / np.diff(seen, prepend=0.0)
-        style = {"color": SERIES[place % len(SERIES)], "linestyle": _dashes(place)}
-        ax.plot(seen, error, linewidth=1.5, label=name, **style)
+            error = np.diff(seen * error, prepend=0.0) / new
+        ax.plot(seen, error, linewidth=1.5, label=name, **line_style(place))
     if noise is not None:
         ax.axhline(noise, color=GREY, linestyle="--", linewidth=1.1, label="wrong labels")
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel("rows seen")
-    ax.set_ylabel("error of the last rows" if recent else "progressive error")
+    ax.set(xlabel="rows seen", ylabel="error of the last rows" if recent else "progressive error")
     ax.legend(frameon=False, fontsize=9)
     return figure
 
 
 def plot_calibration(
     probabilities: Mapping[str, ArrayLike], outcomes: ArrayLike, *, n_bins: int = 10
-) -> "Figure":
-    """Draw how often things happened against the probability they were given.
+) -> Figure:
+    """Draw observed frequencies against predicted probabilities: a calibration curve.
 
     Parameters
     ----------
     probabilities : mapping of str to array-like of shape (n,)
-        For each learner the probability that it gave to each row, such as
-        ``predict_proba(X)[:, 1]``.
+        Predicted probabilities of each learner, such as ``predict_proba(X)[:, 1]``.
     outcomes : array-like of bool of shape (n,)
-        Whether it was so, such as ``y == model.classes_[1]``.
+        Whether each event occurred, such as ``y == model.classes_[1]``.
     n_bins : int, default 10
-        Groups of rows, of equal size, by their probabilities in order.
+        Groups of rows, of equal size, in the order of their probabilities.
 
     Returns
     -------
     Figure
-        Above, the share of rows in each group where it was so, against their mean probability; on
-        the diagonal a probability is what it says. Below, how many rows have which probability.
+        Above, the observed frequency of each group against its mean probability; a calibrated
+        classifier lies on the diagonal. Below, a histogram of the probabilities.
     """
     if not probabilities:
         raise ParameterError("probabilities", "hold at least one", got="none")
@@ -176,24 +169,18 @@ def plot_calibration(
     for place, (name, values) in enumerate(probabilities.items()):
         given = np.asarray(values, dtype=np.float64)
         if given.shape != happened.shape or ((given < 0) | (given > 1)).any():
-            raise ParameterError(
-                "probabilities",
-                f"be {len(happened)} numbers from 0 to 1",
-                got=f"{name!r} of shape {given.shape}",
-            )
+            got = f"{name!r} of shape {given.shape}"
+            rule = f"be {len(happened)} numbers from 0 to 1"
+            raise ParameterError("probabilities", rule, got=got)
         groups = np.array_split(np.argsort(given, kind="stable"), n_bins)
-        said = [given[group].mean() for group in groups]
-        was = [happened[group].mean() for group in groups]
+        predicted = [given[group].mean() for group in groups]
+        observed = [happened[group].mean() for group in groups]
         colour = SERIES[place % len(SERIES)]
-        top.plot(said, was, "o-", color=colour, markersize=4, linewidth=1.3, label=name)
+        top.plot(predicted, observed, "o-", color=colour, markersize=4, linewidth=1.3, label=name)
         low.stairs(np.histogram(given, edges)[0], edges, color=colour, linewidth=1.5)
-    top.set_xlim(-0.03, 1.03)
-    top.set_ylim(-0.03, 1.03)
-    top.set_ylabel("share where it was so")
+    top.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), ylabel="observed frequency")
     top.legend(frameon=False, fontsize=9)
-    low.set_xlim(-0.03, 1.03)
-    low.set_xlabel("probability given")
-    low.set_ylabel("rows")
+    low.set(xlim=(-0.03, 1.03), xlabel="predicted probability", ylabel="rows")
     return figure
 
 
@@ -203,7 +190,7 @@ def plot_weights(
     names: Sequence[str] | None = None,
     n_features: int = 15,
     label: Any = None,
-) -> "Figure":
+) -> Figure:
     """Draw the strongest weights of a model, with one standard deviation to either side.
 
     Parameters
@@ -216,7 +203,7 @@ def plot_weights(
         Features to show, those whose means are furthest from zero.
     label : optional
         The class whose weights are shown, if each class has its own; with one block of weights
-        positive ones speak for the second class.
+        positive ones favour the second class.
     """
     check_fitted(model, "classes_")
     n_features = positive_int(n_features, "n_features")
@@ -227,16 +214,17 @@ def plot_weights(
     if len(all_names) != means.shape[1]:
         raise ParameterError("names", f"be {means.shape[1]}", len(all_names))
     top = np.argsort(-np.abs(means[block]), kind="stable")[:n_features]
-    deviations = _deviations(model)
-    bars = None if deviations is None else deviations[block][top]
+    shown, heights = means[block][top], np.arange(len(top))
     figure, ax = new_figure(width=5.6, height=1.1 + 0.22 * len(top))
-    heights = np.arange(len(top))
-    signs = [SERIES[0] if mean >= 0 else SERIES[3] for mean in means[block][top]]
+    signs = [SERIES[0] if mean >= 0 else SERIES[3] for mean in shown]
     ax.axvline(0.0, color=GREY, linewidth=1, zorder=1)
-    ax.barh(heights, means[block][top], color=signs, height=0.62, alpha=0.85)
-    if bars is not None:
+    ax.barh(heights, shown, color=signs, height=0.62, alpha=0.85)
+    if isinstance(model, GaussianClassifier):
+        spread = model.covariance_
+        if model.covariance == "full":
+            spread = np.diagonal(spread, axis1=-2, axis2=-1).reshape(means.shape)
         style: dict[str, Any] = {"fmt": "none", "ecolor": INK, "elinewidth": 1.1, "capsize": 2}
-        ax.errorbar(means[block][top], heights, xerr=bars, **style)
+        ax.errorbar(shown, heights, xerr=np.sqrt(spread[block][top]), **style)
     ax.set_yticks(heights, [all_names[j] for j in top])
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
@@ -245,11 +233,11 @@ def plot_weights(
 
 
 def _figure_two(C: float) -> Mapping[str, GaussianClassifier]:
-    forms = ("project", "exact", "drop")
-    herds = {f"NHERD {form}": NHERD(C, covariance=form, fit_intercept=False) for form in forms}
-    others = ("project", "drop")
-    return herds | {
-        f"AROW {form}": AROW(C, covariance=form, fit_intercept=False) for form in others
+    forms = [(NHERD, ("project", "exact", "drop")), (AROW, ("project", "drop"))]
+    return {
+        f"{kind.__name__} {form}": kind(C, covariance=form, fit_intercept=False)
+        for kind, kept in forms
+        for form in kept
     }
 
 
@@ -268,8 +256,7 @@ def _taught(
 
 
 def _style(model: GaussianClassifier) -> dict[str, str]:
-    found = [colour for kind, colour in COLOURS.items() if isinstance(model, kind)]
-    colour = found[0] if found else INK
+    colour = next((colour for kind, colour in COLOURS.items() if isinstance(model, kind)), INK)
     return {"edgecolor": colour, "linestyle": STYLES[model.covariance]}
 
 
@@ -304,22 +291,17 @@ def _draw_flow(ax: Any, x: NDArray[np.float64], label: int, C: float) -> None:
 
 
 def _margin_lines(ax: Any, toward: NDArray[np.float64]) -> None:
-    """Draw the weights with margin 0 and 1; the row is their normal."""
+    """Draw the lines of weights with margins 0 and 1, whose normal is the row."""
     ax.set_autoscale_on(False)
     across = np.array([-toward[1], toward[0]])
     foot = toward / (toward @ toward)
     for margin, dash in ((0.0, "--"), (1.0, "-")):
-        on_line = margin * foot
-        style = {"color": GREY, "linestyle": dash, "linewidth": 1}
-        ax.axline(on_line, on_line + across, label=f"margin {margin:g}", **style)
-
-
-def _dashes(place: int) -> str:
-    return ("-", "--", ":")[place // len(SERIES) % 3]
+        style = {"color": GREY, "linestyle": dash, "linewidth": 1, "label": f"margin {margin:g}"}
+        ax.axline(margin * foot, margin * foot + across, **style)
 
 
 def _block_of(model: OnlineClassifier, label: Any) -> tuple[int, Any]:
-    """Return the block of weights that speaks for a class, and the class."""
+    """Return the block of weights of a class, and the class."""
     classes = model.classes_.tolist()
     if len(model.coef_) == 1:
         if label is not None and label != classes[1]:
@@ -328,13 +310,3 @@ def _block_of(model: OnlineClassifier, label: Any) -> tuple[int, Any]:
     if label not in classes:
         raise ParameterError("label", f"be one of {classes}", label)
     return classes.index(label), label
-
-
-def _deviations(model: OnlineClassifier) -> NDArray[np.float64] | None:
-    """Return the standard deviations of the weights, shaped like ``coef_``, if there are any."""
-    if not isinstance(model, GaussianClassifier):
-        return None
-    spread, shape = model.covariance_, model.coef_.shape
-    if model.covariance == "full":
-        spread = np.diagonal(spread, axis1=-2, axis2=-1).reshape(shape)
-    return np.sqrt(spread)

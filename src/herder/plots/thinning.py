@@ -1,23 +1,20 @@
-r"""Pictures of a thinned sample: where the chosen rows lie, marginals, the fall of the MMD.
+r"""Pictures of a thinned sample: where the chosen rows lie, marginals, MMD against size.
 
 Rows are shown in their first two principal components, those of the columns divided by their
 standard deviations: the directions are the leading right singular vectors of the standardised
-table. The root mean square MMD of a random subset of T of n rows falls like
-:math:`\sqrt{(1/T) (n - T) / (n - 1)}`, herding at best like :math:`1 / T`.
+table. The root mean square MMD of a random subset of T of n rows falls as
+:math:`\sqrt{(1/T) (n - T) / (n - 1)}`, that of herding at best as :math:`1 / T`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder.kernel.result import Thinning
-from herder.plots._style import GREY, INK, SERIES, new_figure, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from herder.plots._style import GREY, INK, SERIES, Figure, log_line, new_figure, tidy
 
 __all__ = ["plot_density", "plot_marginals", "plot_mmd_path", "plot_picks"]
 
@@ -47,7 +44,7 @@ def plot_picks(
     weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-) -> "Figure":
+) -> Figure:
     """Draw chosen rows over all rows, in two principal components, with both histograms.
 
     Parameters
@@ -55,7 +52,7 @@ def plot_picks(
     X : array-like of shape (n, d)
         The sample; it may be memory-mapped.
     picks : array-like of int
-        Chosen rows; a Thinning will do.
+        Chosen rows, for example a `Thinning`.
     weights : array-like, optional
         Of the chosen rows; the area of a dot follows its size.
     sample_weight : array-like of shape (n,), optional
@@ -69,39 +66,21 @@ def plot_picks(
     share = _shares(weights, len(chosen))
     flat = places.shape[1] == 1
     figure, ax = new_figure(width=6.0, height=2.4 if flat else 5.4)
-    seen = places[:: -(-len(places) // MAX_DOTS)]
-    ax.scatter(
-        seen[:, 0],
-        np.zeros(len(seen)) if flat else seen[:, 1],
-        s=4,
-        color=GREY,
-        alpha=0.35,
-        linewidths=0,
-        rasterized=True,
-        label=f"{len(places):,} rows",
-    )
-    ax.scatter(
-        places[chosen, 0],
-        np.zeros(len(chosen)) if flat else places[chosen, 1],
-        s=22 * np.abs(share) * len(chosen),
-        c=[SERIES[0] if positive else SERIES[3] for positive in share >= 0],
-        edgecolors="white",
-        linewidths=0.5,
-        label=f"{len(chosen):,} chosen",
-    )
-    ax.set_xlabel(heads[0])
-    ax.set_ylabel("" if flat else heads[1])
+    dots = np.column_stack([places, np.zeros(len(places))]) if flat else places
+    style: dict[str, Any] = {"s": 4, "color": GREY, "alpha": 0.35, "linewidths": 0}
+    seen = dots[:: -(-len(dots) // MAX_DOTS)]
+    ax.scatter(*seen.T, rasterized=True, label=f"{len(dots):,} rows", **style)
+    style = {"s": 22 * np.abs(share) * len(chosen), "edgecolors": "white", "linewidths": 0.5}
+    style["c"] = [SERIES[0] if positive else SERIES[3] for positive in share >= 0]
+    ax.scatter(*dots[chosen].T, label=f"{len(chosen):,} chosen", **style)
+    ax.set(xlabel=heads[0], ylabel="" if flat else heads[1])
+    strips = [(ax.inset_axes((0, 1.02, 1, 0.6 if flat else 0.16), sharex=ax), "vertical")]
     if flat:
         ax.set_yticks([])
-    all_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    top = ax.inset_axes((0, 1.02, 1, 0.6 if flat else 0.16), sharex=ax)
-    _compare(top, places[:, 0], all_weight, places[chosen, 0], share, "vertical")
-    strips = [top]
-    if not flat:
-        side = ax.inset_axes((1.02, 0, 0.16, 1), sharey=ax)
-        _compare(side, places[:, 1], all_weight, places[chosen, 1], share, "horizontal")
-        strips.append(side)
-    for strip in strips:
+    else:
+        strips.append((ax.inset_axes((1.02, 0, 0.16, 1), sharey=ax), "horizontal"))
+    for column, (strip, orientation) in zip(places.T, strips, strict=True):
+        _compare(strip, column, sample_weight, column[chosen], share, orientation)
         strip.set_axis_off()
     figure.legend(frameon=False, fontsize=9, loc="outside upper center", ncols=2, markerscale=1.6)
     return figure
@@ -115,7 +94,7 @@ def plot_marginals(
     sample_weight: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     columns: Sequence[int] | None = None,
-) -> "Figure":
+) -> Figure:
     """Draw the histograms of columns, of all rows and of the chosen ones.
 
     Parameters
@@ -130,7 +109,6 @@ def plot_marginals(
     shown = list(range(min(d, MAX_COLUMNS))) if columns is None else list(columns)
     if not shown or not all(0 <= j < d for j in shown):
         raise ParameterError("columns", f"be some of 0 to {d - 1}", shown)
-    all_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
     share = _shares(weights, len(chosen))
     width = min(len(shown), 3)
     height = -(-len(shown) // width)
@@ -138,7 +116,7 @@ def plot_marginals(
     grid = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     for ax, j in zip(grid, shown, strict=False):
         column = np.asarray(values[:, j], dtype=np.float64)
-        _compare(ax, column, all_weight, column[chosen], share, "vertical")
+        _compare(ax, column, sample_weight, column[chosen], share, "vertical")
         ax.set_xlabel(f"x{j}" if names is None else names[j], fontsize=9)
         ax.set_yticks([])
     for ax in grid[len(shown) :]:
@@ -154,7 +132,7 @@ def plot_mmd_path(
     random: ArrayLike,
     *,
     final: tuple[int, float] | None = None,
-) -> "Figure":
+) -> Figure:
     """Draw the MMD of the first T chosen rows against T, beside that of random subsets.
 
     Parameters
@@ -176,44 +154,35 @@ def plot_mmd_path(
             continue
         if line.shape != t.shape:
             raise ValueError(f"mmd and random must have {len(t)} values, got {len(line)}")
-        held = line > 0  # zero has no place on a logarithmic axis
-        style: dict[str, Any] = {"marker": marker, "markersize": 3.5, "linewidth": 1.4}
-        ax.plot(t[held], line[held], color=colour, label=label, **style)
+        held = log_line(ax, t, line, color=colour, label=label, marker=marker, markersize=3.5)
         if label == "chosen rows" and held.any():
             guide = line[held][0] * t[held][0] / t
             ax.plot(t, guide, color=GREY, linestyle="--", linewidth=1.2, label="1/T")
     if final is not None and final[1] > 0:
         ax.scatter([final[0]], [final[1]], s=46, color=SERIES[3], zorder=4, label="the choice")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("rows, T")
-    ax.set_ylabel("MMD to all rows")
+    ax.set(xscale="log", yscale="log", xlabel="rows, T", ylabel="MMD to all rows")
     ax.legend(frameon=False, fontsize=9)
     return figure
 
 
-def draw_picks(chosen: Thinning) -> "Figure":
+def draw_picks(chosen: Thinning) -> Figure:
     """Draw the rows that a thinning chose over all rows."""
-    return plot_picks(*_of(chosen), **_with(chosen))
+    return plot_picks(**_arguments(chosen))
 
 
-def draw_marginals(chosen: Thinning, columns: Sequence[int]) -> "Figure":
+def draw_marginals(chosen: Thinning, columns: Sequence[int]) -> Figure:
     """Draw columns of a thinned sample."""
-    return plot_marginals(*_of(chosen), columns=columns, **_with(chosen))
+    return plot_marginals(**_arguments(chosen), columns=columns)
 
 
-def draw_mmd(chosen: Thinning) -> "Figure":
+def draw_mmd(chosen: Thinning) -> Figure:
     """Draw the MMD of a thinning against the number of rows."""
     return plot_mmd_path(*chosen.herded_path(), final=(len(chosen), chosen.mmd))
 
 
-def _of(chosen: Thinning) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    return chosen.rows.values, chosen.indices
-
-
-def _with(chosen: Thinning) -> dict[str, Any]:
+def _arguments(chosen: Thinning) -> dict[str, Any]:
     weights = {"weights": chosen.weights, "sample_weight": chosen.sample_weight}
-    return {**weights, "names": chosen.rows.names}
+    return {"X": chosen.rows.values, "picks": chosen, "names": chosen.rows.names, **weights}
 
 
 def plot_density(
@@ -223,13 +192,13 @@ def plot_density(
     others: ArrayLike | None = None,
     labels: tuple[str, str] = ("herded", "i.i.d."),
     levels: int = 8,
-) -> "Figure":
+) -> Figure:
     """Draw the contours of a density in the plane, herded points, and others to compare.
 
     Parameters
     ----------
     density : callable
-        Takes points of shape (n, 2), gives n values.
+        Takes points of shape (n, 2), returns n values.
     points : array-like of shape (m, 2)
         Herded points, drawn as squares.
     others : array-like of shape (k, 2), optional
@@ -282,33 +251,25 @@ def _places(
     axes[: len(directions)] = directions[:2]
     # A direction has no sign of its own: its largest entry is made positive.
     axes *= np.sign(axes[[0, 1], np.abs(axes).argmax(axis=1)] + 1e-300)[:, None]
-    places = np.concatenate(
-        [((block - centre) / spread) @ axes.T for block in _blocks(values)], axis=0
-    )
+    places, size = np.empty((n, 2)), max(1, BLOCK_CELLS // d)
+    for low in range(0, n, size):
+        block = np.asarray(values[low : low + size], dtype=np.float64)
+        places[low : low + size] = ((block - centre) / spread) @ axes.T
     parts = strengths**2 / max(float((strengths**2).sum()), 1e-300)
-    shares = [*parts[:2].tolist(), 0.0, 0.0]
-    heads = ("first", "second")
-    return places, tuple(
-        f"{head} principal component ({share:.0%})"
-        for head, share in zip(heads, shares, strict=False)
-    )
-
-
-def _blocks(values: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    size = max(1, BLOCK_CELLS // values.shape[1])
-    for start in range(0, len(values), size):
-        yield np.asarray(values[start : start + size], dtype=np.float64)
+    first, second, *_ = [*parts.tolist(), 0.0]
+    name = "principal component"
+    return places, (f"first {name} ({first:.0%})", f"second {name} ({second:.0%})")
 
 
 def _compare(
     ax: Any,
     column: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
+    weight: ArrayLike | None,
     chosen: NDArray[np.float64],
     share: NDArray[np.float64],
     orientation: str,
 ) -> None:
-    """Draw two histograms over the same bins; what lies beyond the ends goes into the end bins."""
+    """Draw two histograms over the same bins; values beyond the ends go into the end bins."""
     tidy(ax)
     ax.grid(visible=False)
     low, high = np.quantile(column, [TAIL, 1 - TAIL])
