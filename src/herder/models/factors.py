@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 
-__all__ = ["Factors", "Field", "factors_of", "mean_score"]
+__all__ = ["Factors", "Field", "Sums", "factors_of"]
 
 Field = PairwiseModel | PottsModel
 
@@ -40,6 +40,15 @@ class Factors(NamedTuple):
         return self.fields.shape[1]
 
 
+class Sums(NamedTuple):
+    """What sums over all states yield."""
+
+    log_partition: float  # without the offset
+    marginals: NDArray[np.float64]  # (n, q)
+    pair_marginals: NDArray[np.float64]  # (m, q, q)
+    probabilities: NDArray[np.float64] | None = None  # (q^n,), site 0 is the lowest digit
+
+
 def factors_of(model: Field) -> Factors:
     """Return the tables of a model."""
     if isinstance(model, PairwiseModel):
@@ -48,11 +57,3 @@ def factors_of(model: Field) -> Factors:
     else:
         fields, table = model.fields, np.eye(model.n_states)
     return Factors(fields, model.edges, model.edge_weights, table)
-
-
-def mean_score(
-    factors: Factors, marginals: NDArray[np.float64], pair_marginals: NDArray[np.float64]
-) -> float:
-    """Return the mean of -energy, without the offset, from marginals (n, q), (m, q, q)."""
-    pairs = np.einsum("mab,ab->m", pair_marginals, factors.table)
-    return float(np.sum(factors.fields * marginals) + np.sum(factors.weights * pairs))

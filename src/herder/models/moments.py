@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import one_of, positive_int
+from herder._validation import one_of, positive_int, row_weights
 from herder.core.summary import Block, Summarised, Summary, Text, counted
 from herder.data.variables import Codes, Variable, encode
-from herder.models.counting import count_binary, count_cells, row_weight
+from herder.models.counting import count_binary, count_cells
 from herder.models.layout import CliqueLayout, all_cliques, as_cliques, n_cliques, require_room
 from herder.models.merging import add, growing
 
@@ -148,7 +148,9 @@ class Moments(Summarised):
         complete = cliques is None
         chosen = all_cliques(width, min(order, width)) if complete else as_cliques(cliques, names)
         n_rows = codes.rows.shape[0]
-        weight = None if sample_weight is None else row_weight(sample_weight, n_rows)
+        weight = None if sample_weight is None else row_weights(sample_weight, n_rows)
+        if weight is not None and not weight.any():
+            raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
         n_values = [variable.n_values for variable in codes.variables]
         layout = CliqueLayout.of(n_values, chosen)
         largest = len(chosen[-1])
