@@ -184,6 +184,6 @@ def _plan(factors: Factors, method: str) -> Plan | None:
         remedy = "log_partition(model, method='ais') estimates Z"
         raise ParameterError("method", rule, got=f"{method!r}; {remedy}")
     states, cells = enumeration.MAX_STATES.bit_length() - 1, MAX_CELLS.bit_length() - 1
-    rule = f"have at most 2^{states} states to enumerate, or a frontier of at most 2^{cells}"
+    rule = f"have at most 2^{states} states in all, or 2^{cells} states on its frontier"
     remedy = "log_partition estimates Z by annealing, and samplers estimate the rest"
     raise ParameterError("model", rule, got=f"{n} sites of {q} states: {remedy}")
