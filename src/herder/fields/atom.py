@@ -151,8 +151,7 @@ def _atoms_of_features(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the two atoms of each feature; a single has the same one twice."""
     layout = features.layout
-    clique = np.repeat(np.arange(layout.n_cliques), np.diff(layout.offsets))
-    local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
+    clique, local = layout.places()
     members = layout.members[clique]
     if members.shape[1] == 1:
         a = b = first[members[:, 0]] + local

@@ -8,6 +8,7 @@ Labels become names, and names labels; a model without names has the labels 0 to
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,8 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
         raise ParameterTypeError("graph", "be a networkx Graph", got=type(graph).__name__)
     if graph.is_directed() or graph.is_multigraph():
-        raise ParameterError(
-            "graph", "be undirected and have no parallel edges", got=type(graph).__name__
-        )
+        kind = type(graph).__name__
+        raise ParameterError("graph", "be undirected and have no parallel edges", got=kind)
     written = graph.graph.get("states", (0, 1) if states is None else states)
     if states is not None and tuple(states) != tuple(written):
         raise ParameterError("states", f"be {tuple(written)} as in the graph", states)
@@ -130,9 +130,8 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
         if one == other:
             raise ParameterError("graph", "have no self-loops", got=f"one at {one!r}")
         if weight is None:
-            raise ParameterError(
-                "graph", "have a weight on every edge", got=f"none at {(one, other)}"
-            )
+            at = f"none at {(one, other)}"
+            raise ParameterError("graph", "have a weight on every edge", got=at)
         edges.append((place[one], place[other]))
         weights.append(weight)
     return PairwiseModel.from_edges(
@@ -157,11 +156,8 @@ def _names(labels: list[Any]) -> list[str] | None:
 
 def _import(library: str, needs: str) -> Any:
     """Import a library, or say how to install it."""
-    from importlib import import_module
-
     try:
         return import_module(library)
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"{needs} needs {library}, which is not installed: pip install {library}"
-        ) from None
+        missing = f"{needs} needs {library}, which is not installed: pip install {library}"
+        raise ModuleNotFoundError(missing) from None

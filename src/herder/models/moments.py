@@ -302,7 +302,7 @@ class Moments(Summarised):
         return reduce(add, parts, self)
 
     def __repr__(self) -> str:
-        """Say what is counted, not every count."""
+        """Return what is counted, not every count."""
         total = self.common_total
         rows = "counts of tables with other totals" if total is None else f"{total} rows"
         return (
@@ -355,12 +355,12 @@ class Moments(Summarised):
         return {clique: c for c, clique in enumerate(self.cliques)}
 
     def index_of(self, clique: Iterable[int | str]) -> int | None:
-        """Position of a clique, given by columns in ascending order, or None."""
+        """Return the position of a clique, given by its columns, or None."""
         (wanted,) = as_cliques([clique], self.names)
         return self._clique_index.get(wanted)
 
     def table(self, clique: Iterable[int | str]) -> NDArray[np.float64]:
-        """Joint counts of a clique, one axis per column in ascending order."""
+        """Return the joint counts of a clique, one axis per column in ascending order."""
         index = self.index_of(clique)
         if index is None:
             raise KeyError(f"no clique {tuple(clique)}")
@@ -368,7 +368,7 @@ class Moments(Summarised):
         return self.counts[start:stop].reshape(self.layout.shape(index))
 
     def probabilities(self) -> NDArray[np.float64]:
-        """All tables divided by their totals, flat as ``counts``."""
+        """Return all tables divided by their totals, flat as ``counts``."""
         return self.counts / np.repeat(self.totals, np.diff(self.layout.offsets))
 
     def contradictions(self) -> "list[Contradiction]":
@@ -393,10 +393,7 @@ class Moments(Summarised):
             # what is stated twice may be the reason of all the others
             worst = (self.conflicts or found)[0]
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            raise ParameterError(
-                "moments",
-                f"not contradict each other, got: {worst}{more}; correct them, or herd "
-                'towards the nearest that rows can have: contradictions="allow" when '
-                'reading and MomentHerder(contradictions="nearest"), or on the command line '
-                "herder synth --contradictions nearest",
-            )
+            api = 'contradictions="allow" when reading and MomentHerder(contradictions="nearest")'
+            ways = f"{api}, or herder synth --contradictions nearest"
+            rule = f"not contradict each other, got: {worst}{more}; correct them, or herd to the"
+            raise ParameterError("moments", f"{rule} nearest possible ones: {ways}")
