@@ -27,13 +27,11 @@ from herder.fields.atom import AtomHerd
 from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
 from herder.fields.position import Position
-from herder.fields.system import Pool, Setup, StepCounts
+from herder.fields.system import Engine, Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
 __all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace", "check_codes"]
-
-Engine = BinaryHerd | AtomHerd | CliqueHerd
 
 RESTARTS = ("auto", "rows", "visited", "none")
 
@@ -245,11 +243,7 @@ class MomentHerd:
     def step_counts(self) -> StepCounts:
         """Flips, restarts and violations since the count began."""
         now, then = self._engine.step_counts, self._counts_before
-        return StepCounts(
-            now.flips - then.flips,
-            now.restarts - then.restarts,
-            now.violations - then.violations,
-        )
+        return StepCounts(*(a - b for a, b in zip(now, then, strict=True)))
 
     @property
     def trace(self) -> Trace:

@@ -11,7 +11,7 @@ always do. (Of very many data rows only some are kept, and then nearly always it
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from herder.maximise.coordinate import ascend
 from herder.models.features import CliqueFeatures
 
-__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "StepCounts"]
+__all__ = ["PCT_TOLERANCE", "Engine", "MomentSystem", "Pool", "Setup", "StepCounts"]
 
 #: PCT holds when it fails by less than this, relative to |target|^2: far below what would let
 #: weights grow, and far above the rounding of large sums.
 PCT_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class StepCounts:
+class StepCounts(NamedTuple):
     """What a run cost: flips, restarts, and PCT violations that remained."""
 
     flips: int = 0
@@ -44,7 +43,7 @@ class Pool:
     size: int = 0
 
     def as_ring(self) -> NDArray[np.int16]:
-        """Rows padded to the capacity of the pool."""
+        """Return the rows, padded to the capacity of the pool."""
         capacity = max(self.size if self.visited else len(self.rows), 1)
         ring = np.zeros((capacity, self.rows.shape[1]), dtype=np.int16)
         ring[: len(self.rows)] = self.rows
@@ -77,6 +76,71 @@ class Setup:
     pool: Pool
     scan: NDArray[np.intp]
     max_sweeps: int = 0
+
+
+class Engine:
+    """Live arrays of a compiled loop: what all such loops have in common.
+
+    Parameters
+    ----------
+    features : CliqueFeatures
+        Feature map and targets.
+    setup : Setup
+        Where and how to start.
+    """
+
+    #: The module of the compiled loop, which names the entries of its arrays.
+    jit: ClassVar[Any]
+
+    _herd: Any
+
+    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
+        self.max_sweeps = setup.max_sweeps
+        self.remember = setup.pool.visited
+        self.total = features.units.total
+        self._features = features
+        self._target = features.target.astype(float)
+        self._norm2 = float(self._target @ self._target)
+
+    def run(self, states: NDArray[Any]) -> None:
+        """Continue for ``len(states)`` steps and fill ``states``."""
+        start = 0
+        while start < len(states):
+            stop = min(start + self._make_room(), len(states))
+            self._run(states[start:stop])
+            start = stop
+
+    def _make_room(self) -> int:
+        """Return how many steps may follow before a number could overflow."""
+        raise NotImplementedError
+
+    def _run(self, states: NDArray[Any]) -> None:
+        raise NotImplementedError
+
+    @property
+    def state(self) -> NDArray[np.integer]:
+        """The current state."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """The current weights, one per feature."""
+        raise NotImplementedError
+
+    @property
+    def visited(self) -> NDArray[np.integer]:
+        """States in the pool, as rows of codes."""
+        return self._herd.pool[: self._herd.tally[self.jit.POOL]].copy()
+
+    @property
+    def step_counts(self) -> StepCounts:
+        """Flips, restarts and violations so far."""
+        return StepCounts(*self._herd.tally[self.jit.FLIPS : self.jit.POOL].tolist())
+
+    def _score(self) -> tuple[float, float]:
+        """Return <w, phi> of the current state and <w, n>."""
+        weights = self.weights.astype(float)
+        return float(weights @ self._features.features(self.state)), float(weights @ self._target)
 
 
 class MomentSystem:
@@ -133,7 +197,7 @@ class MomentSystem:
     def residual(
         self, weights: NDArray[np.int64], state: NDArray[np.integer], t: int
     ) -> NDArray[np.int64]:
-        """Target minus features, in units of 1/N; also where a visited state is remembered."""
+        """Return target minus features, in units of 1/N, and remember a visited state."""
         if self.pool.visited:
             if len(self._ring) < self.pool.size:
                 self._ring.append(state.copy())
@@ -144,15 +208,12 @@ class MomentSystem:
     def _ascend(
         self, weights: NDArray[np.int64], state: NDArray[np.integer]
     ) -> NDArray[np.integer]:
-        return ascend(
-            self.features, weights, state, scan=self.scan.tolist(), max_sweeps=self.max_sweeps
-        )
+        scan = self.scan.tolist()
+        return ascend(self.features, weights, state, scan=scan, max_sweeps=self.max_sweeps)
 
     def _score(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> Any:
-        cells = self.features.layout.cells(state)
-        return int(
-            (weights[self.features.feature[cells]] * self.features.coefficient[cells]).sum()
-        )
+        features, cells = self.features, self.features.layout.cells(state)
+        return int((weights[features.feature[cells]] * features.coefficient[cells]).sum())
 
     def _fails(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> bool:
         value = sum(int(w) * int(n) for w, n in zip(weights, self.features.target, strict=True))
