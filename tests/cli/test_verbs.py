@@ -339,7 +339,7 @@ def test_restarts_at_rows_need_a_table(contradictory_csv, tmp_path):
     words = ("synth", contradictory_csv, "-n", 5, "-o", tmp_path / "a.csv", "--restarts", "rows")
     line = error_line(run(*words, "--contradictions", "nearest", code=2))
     assert "--restarts must be" in line
-    assert "no data rows are at hand, got 'rows'" in line
+    assert "without data rows, got 'rows'" in line
 
 
 def test_files_of_counts_are_told_from_tables(tmp_path):

@@ -1,4 +1,4 @@
-r"""A live moment herd: it advances, and it knows its weights, its trace and its position.
+r"""A live moment herd: it advances, and has weights, a trace and a position.
 
 Herding moments is the loop of [welling2009]_, equations 8 and 9,
 
@@ -7,7 +7,7 @@ Herding moments is the loop of [welling2009]_, equations 8 and 9,
 
 with coordinate ascent from the last state in place of the argmax (section 5 there). The
 average of :math:`\phi(s_t)` over T steps misses the target by :math:`(w_T - w_0) / T`, so the
-weights tell the moment error exactly, and bounded weights mean an error of order 1/T.
+weights determine the moment error exactly, and bounded weights mean an error of order 1/T.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,6 @@ STRIDE = 65_536
 #: Seconds between two reports of progress, about.
 BREATH = 0.1
 
-
 #: States of a burn-in that are in memory at a time.
 SKIPPED = 16_384
 
@@ -90,7 +89,7 @@ class Trace:
 
 
 class MomentHerd:
-    """A herd that matches moments; `advance` gives the next states.
+    """A herd that matches moments; `advance` returns the next states.
 
     Parameters
     ----------
@@ -110,9 +109,9 @@ class MomentHerd:
     start_weights : array-like of int of shape (n_features,), optional
         First weights, in units of 1/N, before rates.
     max_sweeps : int, default 0
-        Limit on the sweeps of one ascent; 0 goes on until nothing improves.
+        Limit on the sweeps of one ascent; 0 for none: until nothing improves.
     resume : Position, optional
-        Go on from there: n then m steps equal n + m steps.
+        Continue from there: n then m steps equal n + m steps.
     """
 
     def __init__(
@@ -145,10 +144,9 @@ class MomentHerd:
         if not isinstance(position, Position):
             raise ParameterTypeError("resume", "be a Position", got=type(resume).__name__)
         if position.origin != self._origin:
+            got = f"a position of {len(position.weights)} features that belongs to others"
             raise ParameterError(
-                "resume",
-                "come from the same moments, encoding and rates",
-                got=f"a position of {len(position.weights)} features that belongs to others",
+                "resume", "come from the same moments, encoding and rates", got=got
             )
         self._check_position(position)
         setup = Setup(
@@ -173,7 +171,7 @@ class MomentHerd:
         self.reset_count()
 
     def reset_count(self) -> None:
-        """Begin to count here: the trace and the tally leave out all steps before."""
+        """Begin to count here: trace and step counts leave out all steps before."""
         self._since = self.t
         self._base = self._engine.weights
         self._counts_before = self._engine.step_counts
@@ -229,7 +227,7 @@ class MomentHerd:
 
     @property
     def position(self) -> Position:
-        """Where the herd stands, to go on from later."""
+        """The current position, to continue from later."""
         engine = self._engine
         kept = engine.visited if self.restarts == "visited" else engine.visited[:0]
         return Position(self.t, engine.weights, engine.state, kept, self._origin)
@@ -264,12 +262,12 @@ class MomentHerd:
     def _point(self) -> tuple[int, float, float, float]:
         errors = self.errors()
         norm = float(np.linalg.norm(self._engine.weights.astype(float)))
-        norm /= self.features.units.total
         largest = float(np.abs(errors).max(initial=0.0))
-        return self.n_counted, largest, float(np.sqrt(np.mean(errors**2))), norm
+        rms = float(np.sqrt(np.mean(errors**2)))
+        return self.n_counted, largest, rms, norm / self.features.units.total
 
     def _digest(self) -> str:
-        """Tell which moments, encoding and rates a position belongs to."""
+        """Return a digest of the moments, encoding and rates that a position belongs to."""
         features = self.features
         parts = (features.layout.n_values, features.layout.members, features.target)
         found = sha256(f"{features.units.total} {features.encoding}".encode())
@@ -278,14 +276,11 @@ class MomentHerd:
         return found.hexdigest()
 
     def _check_position(self, position: Position) -> None:
-        """Refuse a position that compiled code would stumble over."""
+        """Raise an error for a position that compiled code cannot use."""
         weights, visited = position.weights, position.visited
         if weights.shape != (self.features.n_features,) or len(visited) > MEMORY:
-            raise ParameterError(
-                "resume",
-                f"hold {self.features.n_features} weights and at most {MEMORY} states visited",
-                got=f"{weights.shape} and {len(visited)}",
-            )
+            rule = f"hold {self.features.n_features} weights and at most {MEMORY} states visited"
+            raise ParameterError("resume", rule, got=f"{weights.shape} and {len(visited)}")
         for codes in (position.state[None], visited):
             check_codes(codes, self.moments, "resume")
 
@@ -303,9 +298,8 @@ def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
     if restarts == "auto":
         return "visited" if rows is None else "rows"
     if restarts == "rows" and rows is None:
-        raise ParameterError(
-            "restarts", "be 'auto', 'visited' or 'none' when no data rows are at hand", "rows"
-        )
+        rule = "be 'auto', 'visited' or 'none' without data rows"
+        raise ParameterError("restarts", rule, restarts)
     return restarts
 
 
@@ -321,11 +315,8 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
 def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
     start = np.asarray(start_weights)
     if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
-        raise ParameterError(
-            "start_weights",
-            f"be {features.n_features} integers in units of 1/{features.units.total}",
-            got=f"shape {start.shape} of {start.dtype}",
-        )
+        rule = f"be {features.n_features} integers in units of 1/{features.units.total}"
+        raise ParameterError("start_weights", rule, got=f"shape {start.shape} of {start.dtype}")
     if len(start) and max(int(start.max()), -int(start.min())) > MAX_START:
         raise ParameterError("start_weights", "lie within 2^40", np.abs(start).max())
     return start.astype(np.int64)
@@ -348,11 +339,8 @@ def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArra
     """Return rows of codes, which must be codes of the moments' values."""
     codes = np.asarray(rows)
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
-        raise ParameterError(
-            name,
-            f"be codes of shape (n, {moments.n_variables})",
-            got=f"shape {codes.shape} of {codes.dtype}",
-        )
+        rule = f"be codes of shape (n, {moments.n_variables})"
+        raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")
     if ((codes < 0) | (codes >= np.array(moments.n_values))).any():
         raise ParameterError(name, "hold codes of the moments' values", got="others")
     return codes

@@ -24,7 +24,7 @@ MAX_RESTART_ROWS = 16_384
 
 @dataclass(frozen=True)
 class RowIndex:
-    """Hashes of data rows, to tell which samples copy one.
+    """Hashes of data rows, to find the samples that copy one.
 
     Of a table too long for the memory limit only rows whose hash is divisible by ``one_in`` are
     kept, and samples are looked at by the same rule: equal rows have equal hashes, so the
@@ -84,12 +84,10 @@ class RowIndex:
 
     def to_state(self) -> State:
         """Return the hashes and P(k), and a header that JSON can hold."""
-        arrays: Arrays = {"hashes": self.hashes}
-        if self.counts is not None:
-            arrays["counts"] = self.counts
-        binary = self.counts is not None
-        share = self.duplicate_share
-        return arrays, {"duplicate_share": share, "one_in": self.one_in, "binary": binary}
+        binary, share = self.counts is not None, self.duplicate_share
+        counts: Arrays = {} if self.counts is None else {"counts": self.counts}
+        facts = {"duplicate_share": share, "one_in": self.one_in, "binary": binary}
+        return {"hashes": self.hashes, **counts}, facts
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
@@ -97,15 +95,12 @@ class RowIndex:
         hashes = read_array(arrays, "hashes", (None,), np.uint64)
         if (hashes[1:] <= hashes[:-1]).any():
             raise ValueError("hashes that are not in order")
-        share, one_in = (
-            read_number(header, "duplicate_share", float),
-            read_number(header, "one_in"),
-        )
+        share = read_number(header, "duplicate_share", float)
+        one_in = read_number(header, "one_in")
         if share > 1 or one_in < 1 or one_in & (one_in - 1):
             raise ValueError(f"duplicate_share = {share}, one_in = {one_in}")
-        counts = None
-        if header["binary"]:
-            counts = read_array(arrays, "counts", (None,), low=0, high=1)
+        binary = header["binary"]
+        counts = read_array(arrays, "counts", (None,), low=0, high=1) if binary else None
         return cls(hashes, share, one_in, counts)
 
     def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
@@ -123,7 +118,7 @@ def _selected(rows: NDArray[np.integer], one_in: int) -> NDArray[np.uint64]:
 
 
 def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """64-bit hash of each row: the sum of one fixed number per column and value."""
+    """Return a 64-bit hash of each row: the sum of one fixed number per column and value."""
     total = np.zeros(len(codes), dtype=np.uint64)
     for j in range(codes.shape[1]):
         total += _mix(codes[:, j].astype(np.uint64) + np.uint64((j + 1) << 16))
@@ -182,7 +177,7 @@ def index_source(
 
 
 def restart_rows(codes: Codes) -> NDArray[np.integer]:
-    """Distinct rows to restart from, in lexicographic order (evenly spaced ones if too many)."""
+    """Return distinct rows to restart from, in order; evenly spaced ones if too many."""
     n_rows = codes.rows.shape[0]
     looked_at = min(n_rows, 8 * MAX_RESTART_ROWS)
     rows = codes.dense(np.unique(np.linspace(0, n_rows - 1, looked_at).astype(np.intp)))
