@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _atom_jit as _jit
-from herder.fields.binary import MAX_STEPS, fitted, room_in
-from herder.fields.system import PCT_TOLERANCE, Engine, Setup
+from herder.fields.binary import MAX_STEPS, Engine, fitted, room_in
+from herder.fields.system import PCT_TOLERANCE, Setup
 from herder.models.features import CliqueFeatures
 
 __all__ = ["AtomHerd", "serves"]
@@ -117,7 +117,8 @@ def _atoms_of_features(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the two atoms of each feature; a single has the same one twice."""
     layout = features.layout
-    clique, local = layout.places()
+    clique = np.repeat(np.arange(layout.n_cliques), np.diff(layout.offsets))
+    local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
     members = layout.members[clique]
     if members.shape[1] == 1:
         a = b = first[members[:, 0]] + local

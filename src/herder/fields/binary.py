@@ -7,16 +7,16 @@
 
 from itertools import combinations, permutations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _binary_jit as _jit
-from herder.fields.system import PCT_TOLERANCE, Engine, Pool, Setup
+from herder.fields.system import PCT_TOLERANCE, Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
 
-__all__ = ["BinaryHerd", "serves"]
+__all__ = ["BinaryHerd", "Engine", "serves"]
 
 #: D^3 tables up to this many variables (two of int16 and some of int64 in passing: 2 GiB).
 MAX_TRIPLE_VARIABLES = 400
@@ -45,6 +45,71 @@ def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
     total = features.units.total
     whole = not ((setup.t % total * features.target - setup.weights) % total).any()
     return features.encoding == "01" and width <= MAX_TRIPLE_VARIABLES and whole
+
+
+class Engine:
+    """Live arrays of a compiled loop: what all such loops have in common.
+
+    Parameters
+    ----------
+    features : CliqueFeatures
+        Feature map and targets.
+    setup : Setup
+        Where and how to start.
+    """
+
+    #: The module of the compiled loop, which names the entries of its arrays.
+    jit: ClassVar[Any]
+
+    _herd: Any
+
+    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
+        self.max_sweeps = setup.max_sweeps
+        self.remember = setup.pool.visited
+        self.total = features.units.total
+        self._features = features
+        self._target = features.target.astype(float)
+        self._norm2 = float(self._target @ self._target)
+
+    def run(self, states: NDArray[Any]) -> None:
+        """Continue for ``len(states)`` steps and fill ``states``."""
+        start = 0
+        while start < len(states):
+            stop = min(start + self._make_room(), len(states))
+            self._run(states[start:stop])
+            start = stop
+
+    def _make_room(self) -> int:
+        """Return how many steps may follow before a number could overflow."""
+        raise NotImplementedError
+
+    def _run(self, states: NDArray[Any]) -> None:
+        raise NotImplementedError
+
+    @property
+    def state(self) -> NDArray[np.integer]:
+        """The current state."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """The current weights, one per feature."""
+        raise NotImplementedError
+
+    @property
+    def visited(self) -> NDArray[np.integer]:
+        """States in the pool, as rows of codes."""
+        return self._herd.pool[: self._herd.tally[self.jit.POOL]].copy()
+
+    @property
+    def step_counts(self) -> StepCounts:
+        """Flips, restarts and violations so far."""
+        return StepCounts(*self._herd.tally[self.jit.FLIPS : self.jit.POOL].tolist())
+
+    def _score(self) -> tuple[float, float]:
+        """Return <w, phi> of the current state and <w, n>."""
+        weights = self.weights.astype(float)
+        return float(weights @ self._features.features(self.state)), float(weights @ self._target)
 
 
 class BinaryHerd(Engine):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _clique_jit as _jit
-from herder.fields.binary import MAX_STEPS
-from herder.fields.system import PCT_TOLERANCE, Engine, Setup
+from herder.fields.binary import MAX_STEPS, Engine
+from herder.fields.system import PCT_TOLERANCE, Setup
 from herder.models.features import CliqueFeatures
 
 __all__ = ["CliqueHerd"]

@@ -199,12 +199,13 @@ class Synthesis(Summarised):
             Name of the table or of the file of counts.
         """
         matched, names = self.moments.summary(), Text(listed(self.moments.names))
-        found = self.diagnostics
+        found = moment_diagnostics(self.live, self.index, self.copied)
+        facts, warnings, details = found.facts(), found.warnings(), found.sections()
         used = [Fact("used", *self._used(source))]
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
-        blocks: list[Block] = [Facts([*used, *found.facts()]), *found.warnings()]
+        blocks: list[Block] = [Facts([*used, *facts]), *warnings]
         if self.index is not None and self.index.one_in > 1:
             part = f"only one in {self.index.one_in} distinct rows was compared"
             blocks.append(Text(f"to stay within the memory limit, {part}"))
@@ -218,7 +219,7 @@ class Synthesis(Summarised):
         if self.ones is not None:
             sections.append(Section("Number of ones in a row", self._counts()))
         title = f"{counted(self.n_rows, 'row')} of {counted(self.moments.n_variables, 'column')}"
-        return Summary(title, blocks, [*sections, *found.sections()])
+        return Summary(title, blocks, [*sections, *details])
 
     def _used(self, source: str) -> tuple[str, str, str]:
         if self.live.restarts == "rows":

@@ -11,7 +11,7 @@ always do. (Of very many data rows only some are kept, and then nearly always it
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from herder.maximise.coordinate import ascend
 from herder.models.features import CliqueFeatures
 
-__all__ = ["PCT_TOLERANCE", "Engine", "MomentSystem", "Pool", "Setup", "StepCounts"]
+__all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "StepCounts"]
 
 #: PCT holds when it fails by less than this, relative to |target|^2: far below what would let
 #: weights grow, and far above the rounding of large sums.
@@ -76,71 +76,6 @@ class Setup:
     pool: Pool
     scan: NDArray[np.intp]
     max_sweeps: int = 0
-
-
-class Engine:
-    """Live arrays of a compiled loop: what all such loops have in common.
-
-    Parameters
-    ----------
-    features : CliqueFeatures
-        Feature map and targets.
-    setup : Setup
-        Where and how to start.
-    """
-
-    #: The module of the compiled loop, which names the entries of its arrays.
-    jit: ClassVar[Any]
-
-    _herd: Any
-
-    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
-        self.max_sweeps = setup.max_sweeps
-        self.remember = setup.pool.visited
-        self.total = features.units.total
-        self._features = features
-        self._target = features.target.astype(float)
-        self._norm2 = float(self._target @ self._target)
-
-    def run(self, states: NDArray[Any]) -> None:
-        """Continue for ``len(states)`` steps and fill ``states``."""
-        start = 0
-        while start < len(states):
-            stop = min(start + self._make_room(), len(states))
-            self._run(states[start:stop])
-            start = stop
-
-    def _make_room(self) -> int:
-        """Return how many steps may follow before a number could overflow."""
-        raise NotImplementedError
-
-    def _run(self, states: NDArray[Any]) -> None:
-        raise NotImplementedError
-
-    @property
-    def state(self) -> NDArray[np.integer]:
-        """The current state."""
-        raise NotImplementedError
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """The current weights, one per feature."""
-        raise NotImplementedError
-
-    @property
-    def visited(self) -> NDArray[np.integer]:
-        """States in the pool, as rows of codes."""
-        return self._herd.pool[: self._herd.tally[self.jit.POOL]].copy()
-
-    @property
-    def step_counts(self) -> StepCounts:
-        """Flips, restarts and violations so far."""
-        return StepCounts(*self._herd.tally[self.jit.FLIPS : self.jit.POOL].tolist())
-
-    def _score(self) -> tuple[float, float]:
-        """Return <w, phi> of the current state and <w, n>."""
-        weights = self.weights.astype(float)
-        return float(weights @ self._features.features(self.state)), float(weights @ self._target)
 
 
 class MomentSystem:

@@ -102,7 +102,9 @@ class CliqueFeatures:
             raise ParameterError("encoding", rule, got=found)
         # a product determines its table only together with the products of all its parts
         binary &= _has_parts(moments) & (encoding != "indicator")
-        n_cells, (clique, local) = np.diff(layout.offsets), layout.places()
+        n_cells = np.diff(layout.offsets)
+        clique = np.repeat(np.arange(len(n_cells)), n_cells)
+        local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
         n_features = np.where(binary, 1, n_cells)
         first = np.concatenate([[0], np.cumsum(n_features)])
         feature = first[clique] + np.where(binary[clique], 0, local)

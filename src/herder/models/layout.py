@@ -69,11 +69,6 @@ class CliqueLayout:
         padded = np.where(self.members >= 0, state.astype(np.intp)[self.members], 0)
         return self.offsets[:-1] + (self.strides * padded).sum(axis=1)
 
-    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the clique of every cell, and the place of the cell in the clique's table."""
-        clique = np.repeat(np.arange(self.n_cliques), np.diff(self.offsets))
-        return clique, np.arange(self.offsets[-1]) - self.offsets[clique]
-
 
 @lru_cache(maxsize=4)  # 161,700 triples of 100 columns take longer to list than to count
 def all_cliques(n_variables: int, order: int) -> tuple[tuple[int, ...], ...]:
