@@ -117,8 +117,8 @@ def usps() -> Dataset:
     """USPS digits in S. Roweis's version: 1100 grey images of 16 x 16 pixels of each digit."""
     arrays = _arrays("usps_11000.npz", "X", "y")
     pixels = arrays["X"].reshape(len(arrays["X"]), -1)
-    names = tuple(f"pixel_{row}_{column}" for row in range(16) for column in range(16))
-    return Dataset(pixels, names, arrays["y"], "USPS digits, grey 0 to 255; y: the digit.")
+    text = "USPS digits, grey 0 to 255; y: the digit."
+    return Dataset(pixels, _pixel_names(16), arrays["y"], text)
 
 
 def mnist() -> Dataset:
@@ -126,10 +126,13 @@ def mnist() -> Dataset:
     arrays = _arrays("mnist.npz", "X_train", "y_train", "X_test", "y_test")
     images = np.concatenate([arrays["X_train"], arrays["X_test"]])
     digit = np.concatenate([arrays["y_train"], arrays["y_test"]])
-    side = images.shape[1]
-    names = tuple(f"pixel_{row}_{column}" for row in range(side) for column in range(side))
+    names = _pixel_names(images.shape[1])
     text = "MNIST digits, grey 0 to 255, the training images first; y: the digit."
     return Dataset(images.reshape(len(images), -1), names, digit, text)
+
+
+def _pixel_names(side: int) -> tuple[str, ...]:
+    return tuple(f"pixel_{row}_{column}" for row in range(side) for column in range(side))
 
 
 def newsgroups() -> Dataset:
@@ -215,9 +218,7 @@ def load_spambase() -> Dataset:
 def _arrays(file: str, *keys: str) -> dict[str, NDArray[Any]]:
     path = _path(file)
     with np.load(path, allow_pickle=False) as archive:
-        missing = [key for key in keys if key not in archive]
-        if missing:
-            raise ValueError(f"{path} must hold the array {missing[0]}, got {list(archive)}")
+        _require(keys, archive, f"{path} must hold the array")
         return {key: archive[key] for key in keys}
 
 
@@ -226,12 +227,14 @@ def _lines(file: str, *keys: str) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         rows = [json.loads(line) for line in stream]
     for number, row in enumerate(rows, start=1):
-        missing = [key for key in keys if key not in row]
-        if missing:
-            raise ValueError(
-                f"{path}, line {number} must hold the field {missing[0]}, got {list(row)}"
-            )
+        _require(keys, row, f"{path}, line {number} must hold the field")
     return rows
+
+
+def _require(keys: tuple[str, ...], found: Mapping[str, Any], rule: str) -> None:
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise ValueError(f"{rule} {missing[0]}, got {list(found)}")
 
 
 def _titled(rows: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -240,12 +243,10 @@ def _titled(rows: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def _path(file: str) -> Path:
     folder = os.environ.get("HERDER_DATA", "")
-    if not Path(folder).is_dir() or not folder:
-        found = f"{folder!r}, which is no folder" if folder else "nothing"
-        raise FileNotFoundError(f"HERDER_DATA must name the folder that has {file}, got {found}")
     path = Path(folder, file)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"HERDER_DATA must name the folder that has {file}, got {folder!r}"
-        )
+    if not folder or not path.is_file():
+        found = repr(folder) if folder else "nothing"
+        if not Path(folder).is_dir():
+            found += ", which is no folder"
+        raise FileNotFoundError(f"HERDER_DATA must name the folder that has {file}, got {found}")
     return path

@@ -7,7 +7,7 @@ same on both sides. A graph of networkx holds W on its edges (``weight``) and b 
 Labels become names, and names labels; a model without names has the labels 0 to n - 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -61,17 +61,10 @@ def from_dimod(quadratic: Any) -> PairwiseModel:
     labels = list(quadratic.linear)
     if not labels:
         raise ParameterError("quadratic", "have variables", got="none")
-    place = {label: i for i, label in enumerate(labels)}
-    edges = [(place[i], place[j]) for i, j in quadratic.quadratic]
-    return PairwiseModel.from_edges(
-        len(labels),
-        np.array(edges, dtype=np.intp),
-        [-float(weight) for weight in quadratic.quadratic.values()],
-        [-float(bias) for bias in quadratic.linear.values()],
-        (0, 1) if quadratic.vartype.name == "BINARY" else (-1, 1),
-        offset=float(quadratic.offset),
-        names=_names(labels),
-    )
+    weights = {edge: -float(weight) for edge, weight in quadratic.quadratic.items()}
+    biases = [-float(bias) for bias in quadratic.linear.values()]
+    states = (0, 1) if quadratic.vartype.name == "BINARY" else (-1, 1)
+    return _model(labels, weights, biases, states, float(quadratic.offset))
 
 
 def to_networkx(model: PairwiseModel) -> Any:
@@ -124,34 +117,37 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     labels = list(graph.nodes)
     if not labels:
         raise ParameterError("graph", "have nodes", got="none")
-    place = {label: i for i, label in enumerate(labels)}
-    edges, weights = [], []
+    weights = {}
     for one, other, weight in graph.edges(data="weight"):
         if one == other:
             raise ParameterError("graph", "have no self-loops", got=f"one at {one!r}")
         if weight is None:
             at = f"none at {(one, other)}"
             raise ParameterError("graph", "have a weight on every edge", got=at)
-        edges.append((place[one], place[other]))
-        weights.append(weight)
+        weights[one, other] = weight
+    biases = [bias for _, bias in graph.nodes(data="bias", default=0.0)]
+    return _model(labels, weights, biases, written, graph.graph.get("offset", 0.0))
+
+
+def _model(
+    labels: list[Any],
+    weights: Mapping[tuple[Any, Any], Any],
+    biases: list[Any],
+    states: Sequence[int],
+    offset: float,
+) -> PairwiseModel:
+    """Make a model of labelled sites; labels 0 to n - 1 are those of a model without names."""
+    place = {label: i for i, label in enumerate(labels)}
+    edges = np.array([(place[i], place[j]) for i, j in weights], dtype=np.intp)
+    names = None if labels == list(range(len(labels))) else labels
+    values = list(weights.values())
     return PairwiseModel.from_edges(
-        len(labels),
-        np.array(edges, dtype=np.intp),
-        weights,
-        [bias for _, bias in graph.nodes(data="bias", default=0.0)],
-        written,
-        offset=graph.graph.get("offset", 0.0),
-        names=_names(labels),
+        len(labels), edges, values, biases, states, offset=offset, names=names
     )
 
 
 def _labels(model: PairwiseModel) -> list[Any]:
     return list(range(model.n_sites)) if model.names is None else list(model.names)
-
-
-def _names(labels: list[Any]) -> list[str] | None:
-    """Return no names for the labels of a model without names."""
-    return None if labels == list(range(len(labels))) else [str(label) for label in labels]
 
 
 def _import(library: str, needs: str) -> Any:
