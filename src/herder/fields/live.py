@@ -144,27 +144,19 @@ class MomentHerd:
         if not isinstance(position, Position):
             raise ParameterTypeError("resume", "be a Position", got=type(resume).__name__)
         if position.origin != self._origin:
-            got = f"a position of {len(position.weights)} features that belongs to others"
-            raise ParameterError(
-                "resume", "come from the same moments, encoding and rates", got=got
-            )
+            rule = "come from the same moments, encoding and rates"
+            raise ParameterError("resume", rule, got=f"one of {len(position.weights)} features")
         self._check_position(position)
-        setup = Setup(
-            position.weights,
-            position.state,
-            position.t,
-            self._pool(known, position.visited),
-            _as_scan(scan, moments.n_variables),
-            non_negative_int(max_sweeps, "max_sweeps"),
-        )
-        if self.rates is not None:
-            self._engine: Engine = CliqueHerd(self.features, setup, rates=self.rates)
-        elif binary.serves(self.features, moments.is_complete, setup):
-            self._engine = BinaryHerd(self.features, setup)
-        elif atom.serves(self.features):
+        pool, order = self._pool(known, position.visited), _as_scan(scan, moments.n_variables)
+        limit = non_negative_int(max_sweeps, "max_sweeps")
+        setup = Setup(position.weights, position.state, position.t, pool, order, limit)
+        plain = self.rates is None
+        if plain and binary.serves(self.features, moments.is_complete, setup):
+            self._engine: Engine = BinaryHerd(self.features, setup)
+        elif plain and atom.serves(self.features):
             self._engine = AtomHerd(self.features, setup)
         else:
-            self._engine = CliqueHerd(self.features, setup)
+            self._engine = CliqueHerd(self.features, setup, rates=self.rates)
         self.t = position.t
         self._dtype = code_dtype(moments.variables)
         self._stride = 256
@@ -192,7 +184,7 @@ class MomentHerd:
         states = np.empty((n_steps, self.moments.n_variables), dtype=self._dtype)
         done = 0
         while done < n_steps:
-            counted = self.t - self._since
+            counted = self.n_counted
             to_point = (1 << counted.bit_length()) - counted  # up to the next power of two
             stride = STRIDE if on_progress is None else self._stride
             stop = min(done + to_point, done + stride, n_steps)
@@ -201,8 +193,7 @@ class MomentHerd:
             took = perf_counter() - began
             self.t += stop - done
             done = stop
-            counted = self.t - self._since
-            if counted & (counted - 1) == 0:
+            if self.n_counted & (self.n_counted - 1) == 0:
                 self._points.append(self._point())
             if on_progress is not None:
                 if took > 2 * BREATH:
