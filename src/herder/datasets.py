@@ -69,7 +69,7 @@ class TextDataset:
 
 
 def load_digits_binary() -> Dataset:
-    """Scikit-learn's 1797 digits of 8 x 8 pixels, 1 where the ink is at least half.
+    """Load scikit-learn's 1797 digits of 8 x 8 pixels, 1 where the ink is at least half.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def load_digits_binary() -> Dataset:
 
 
 def load_breast_cancer_binary() -> Dataset:
-    """Scikit-learn's breast cancer table, 1 where one of 30 measurements is above its mean.
+    """Load scikit-learn's breast cancer table, 1 where a measurement is above its mean.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def load_breast_cancer_binary() -> Dataset:
 
 
 def abalone() -> Dataset:
-    """UCI Abalone: 4177 rows of nine attributes; sex is coded M, F, I = 1, 2, 3."""
+    """Load UCI Abalone: 4177 rows of nine attributes; sex is coded M, F, I = 1, 2, 3."""
     arrays = _arrays("abalone.npz", "sex", "X", "rings", "feature_names")
     codes = {"M": 1.0, "F": 2.0, "I": 3.0}
     sex = np.array([codes[letter] for letter in arrays["sex"].tolist()])
@@ -114,7 +114,7 @@ def abalone() -> Dataset:
 
 
 def usps() -> Dataset:
-    """USPS digits in S. Roweis's version: 1100 grey images of 16 x 16 pixels of each digit."""
+    """Load the USPS digits of S. Roweis: 1100 grey images of 16 x 16 pixels of each digit."""
     arrays = _arrays("usps_11000.npz", "X", "y")
     pixels = arrays["X"].reshape(len(arrays["X"]), -1)
     text = "USPS digits, grey 0 to 255; y: the digit."
@@ -122,7 +122,7 @@ def usps() -> Dataset:
 
 
 def mnist() -> Dataset:
-    """MNIST: 70,000 grey images of 28 x 28 pixels; rows from 60,000 on are the test set."""
+    """Load MNIST: 70,000 grey images of 28 x 28 pixels; rows from 60,000 on are the test set."""
     arrays = _arrays("mnist.npz", "X_train", "y_train", "X_test", "y_test")
     images = np.concatenate([arrays["X_train"], arrays["X_test"]])
     digit = np.concatenate([arrays["y_train"], arrays["y_test"]])
@@ -136,7 +136,7 @@ def _pixel_names(side: int) -> tuple[str, ...]:
 
 
 def newsgroups() -> Dataset:
-    """Twenty newsgroups in S. Roweis's small version: which of 100 words each post has."""
+    """Load the small twenty newsgroups of S. Roweis: which of 100 words each post has."""
     arrays = _arrays("newsgroups_w100.npz", "X", "y", "words", "groups")
     families = arrays["groups"][arrays["y"]]
     text = "Newsgroups, 100 words, 1 if in the post; y: the family of groups."
@@ -144,7 +144,7 @@ def newsgroups() -> Dataset:
 
 
 def newsgroups20() -> SparseDataset:
-    """Twenty newsgroups by date: counts of 61,188 words in 18,846 posts, the older posts first.
+    """Load twenty newsgroups by date: counts of 61,188 words in 18,846 posts, older ones first.
 
     The 11,314 posts of the training split come first. ``y`` is the name of the group. A few
     posts have no word of the vocabulary.
@@ -169,7 +169,7 @@ def newsgroups20() -> SparseDataset:
 
 
 def multidomain_sentiment() -> TextDataset:
-    """Reviews of books, films, electronics and kitchenware ([blitzer2007]_), half of them good.
+    """Load reviews of books, films, electronics and kitchenware ([blitzer2007]_), half are good.
 
     Fields: ``domain``, ``label`` (1 is good) and ``rating`` (1, 2, 4 or 5 stars). A text is the
     title of the review, a line break and the review.
@@ -184,7 +184,7 @@ def multidomain_sentiment() -> TextDataset:
 
 
 def reuters21578() -> TextDataset:
-    """Reuters-21578, the ModApte split: news of 1987 with their topics.
+    """Load Reuters-21578, the ModApte split: news of 1987 with their topics.
 
     Fields: ``topic``, the topic of stories that have just one and "" for the others, ``topics``,
     all of them joined by spaces, and ``train``, true for the training split. A text is the
@@ -201,7 +201,7 @@ def reuters21578() -> TextDataset:
 
 
 def duckpin() -> Dataset:
-    """Duckpin bowling: which of ten pins still stand after each of 3598 first balls."""
+    """Load duckpin bowling: which of ten pins still stand after each of 3598 first balls."""
     arrays = _arrays("duckpin_rolls.npz", "standing")
     names = tuple(f"pin_{k}" for k in range(1, 11))
     text = "Duckpin rolls at a full rack, 1 if the pin still stands; pin 1 is the head pin."
@@ -209,7 +209,7 @@ def duckpin() -> Dataset:
 
 
 def load_spambase() -> Dataset:
-    """UCI Spambase: 57 frequencies and run lengths of 4601 messages; y: 1 is spam."""
+    """Load UCI Spambase: 57 frequencies and run lengths of 4601 messages; y: 1 is spam."""
     arrays = _arrays("spambase.npz", "X", "y", "feature_names")
     text = "Spambase (UCI): words, characters and capitals of 4601 messages; y: 1 is spam."
     return Dataset(arrays["X"], tuple(arrays["feature_names"].tolist()), arrays["y"], text)

@@ -3,7 +3,7 @@ r"""The laws of the loop, to be run on anyone's system.
 For every `HerdingSystem`, whatever it maximises:
 
 - *inputs untouched*: neither method changes its arguments, at once or later;
-- *determinism*: the same weights, previous state and t give the same answer;
+- *determinism*: the same weights, previous state and t yield the same answer;
 - *shape and dtype*: the residual is like the weights, and finite;
 - *sum of residuals*: :math:`w_T = w_0 + \eta \sum_t v_t` at every T, exactly;
 - *moment error*: :math:`\| \tfrac1T \sum_t v_t \| \le (\|w_T\| + \|w_0\|) / T` in units of the
@@ -36,7 +36,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """What a run of `check_system` showed.
+    """Statistics of a run of `check_system`.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def _check_resume(
         _demand(
             _same(kept, again.state) and _same(step.weights, again.weights),
             "resume",
-            f"step {step.t} gave state {kept!r}, and {again.state!r} when resumed after "
+            f"step {step.t} returned state {kept!r}, and {again.state!r} when resumed after "
             f"{middle} steps; does the system remember more than weights, state and t?",
         )
 
@@ -219,7 +219,7 @@ def _demand(holds: bool, law: str, text: str) -> None:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two states are equal, also those made of arrays."""
+    """Return whether two states are equal, also those made of arrays."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, b = np.asarray(a), np.asarray(b)
         return a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())

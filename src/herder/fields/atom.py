@@ -21,7 +21,7 @@ MAX_ATOMS = 16_384
 
 
 def serves(features: CliqueFeatures) -> bool:
-    """Whether the fast loop can run these features: singles and pairs, one cell a feature."""
+    """Return whether the fast loop can run these features: cells of singles and pairs."""
     if features.layout.members.shape[1] > 2 or features.encoding == "+-1":
         return False
     return int(features.layout.n_values.sum()) <= MAX_ATOMS

@@ -1,8 +1,8 @@
 """The fast herd of 0/1 columns: all singles, pairs or triples, as integers in float64.
 
 `BinaryHerd` owns the live arrays of the compiled loop. It retraces the specification
-(`herder.fields.system.MomentSystem`) state for state; what makes it fast stands in
-`herder.fields._binary_jit`.
+(`herder.fields.system.MomentSystem`) state for state; `herder.fields._binary_jit` says what
+makes it fast.
 """
 
 from itertools import combinations, permutations
@@ -32,7 +32,7 @@ MIN_STEPS = 2**10
 
 
 def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
-    """Whether the fast loop can run these features: all cliques of binary columns."""
+    """Return whether the fast loop can run these features: all cliques of binary columns."""
     order = features.layout.members.shape[1]
     if not complete or order > 3 or (features.layout.n_values != 2).any():
         return False

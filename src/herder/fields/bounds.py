@@ -1,4 +1,4 @@
-r"""Sharp bounds on what moments leave open: a linear programme and its dual.
+r"""Sharp bounds on what moments do not determine: a linear programme and its dual.
 
 Moments rarely fix the quantity one asks for. Over all distributions that have the given
 tables, an expectation E[f] fills an interval, whose ends are linear programmes over the
@@ -19,7 +19,7 @@ Its bounds hold for any number of columns, are never tighter than the joint ones
 with them when the distribution is exchangeable. For P(K > 0) and pairs they are the lower
 bound of [dawson1967]_ and the upper bound :math:`S_1 - 2 S_2 / D` of [kwerel1975]_.
 
-Any vector y gives a valid bound by weak duality, since q sums to one:
+Any vector y yields a valid bound by weak duality, since q sums to one:
 
 .. math:: \min_q \sum_x q(x) f(x) \;\ge\; \langle y, p \rangle + \min_x [f(x) - (A^T y)(x)].
 
@@ -44,7 +44,7 @@ from herder.models.moments import Moments
 
 __all__ = ["Bounds", "count_bounds", "expectation_bounds"]
 
-#: Moments are first taken as they stand. If no distribution has them, each probability (in
+#: Moments are first taken as they are. If no distribution has them, each probability (in
 #: the binomial programme: the mean over all sets of m columns) may be off by this much.
 WIDTH = 1e-9
 
@@ -72,8 +72,8 @@ class Bounds(Summarised):
     sharp : bool
         Whether every single bound is attained by some distribution with all the given
         moments, so that the moments alone imply nothing tighter. Different entries may need
-        different distributions. Binomial bounds are sharp only given the sums of the
-        moments, and say False.
+        different distributions. False for binomial bounds, which are sharp only given the
+        sums of the moments.
     """
 
     lower: NDArray[np.float64]
@@ -130,7 +130,7 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
     if not moments.is_binary:
         got = f"alphabets of {sorted(set(moments.n_values))} values; see expectation_bounds"
         raise ParameterError("moments", "be of columns with two values each", got=got)
-    # sums of the moments could hide contradictions; those within rounding are forgiven
+    # sums of the moments could hide contradictions; those within rounding are ignored
     known = [found for found in moments.contradictions() if found.kind != "stated"]
     if any(found.size > 10 * WIDTH for found in known):
         raise _inconsistent()

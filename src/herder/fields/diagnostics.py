@@ -1,4 +1,4 @@
-"""What a moment herd reached, and whether to trust it."""
+"""Diagnostics of a moment herd: moment error, rate, growth of the weights, copies."""
 
 from dataclasses import dataclass
 
@@ -86,19 +86,19 @@ class MomentDiagnostics(Summarised):
     worst : tuple of str
         Columns of the worst moment.
     rate : float
-        Fitted exponent of the moment error over the last half of the doublings; near -1 when
-        all is well.
+        Fitted exponent of the moment error over the last half of the doublings; near -1 in a
+        run whose weights stay bounded.
     trace : Trace
         Error and weight norm at doubling step counts.
     restarts : int
         Searches that had to start again.
     violations : int
-        Steps that broke the PCT inequality all the same.
+        Steps that broke the PCT inequality after a restart, too.
     growth : Diagnosis
         Whether the weights stay bounded, and if not, why.
     distance : float
         Euclidean distance between the moments and their averages, the distance to the
-        nearest consistent moments when ``growth`` says that they contradict each other.
+        nearest consistent moments when they contradict each other (see ``growth``).
     contradictions : tuple of str
         What no table could have among the given moments, worst first.
     copied : float or None
@@ -130,7 +130,7 @@ class MomentDiagnostics(Summarised):
 
     @property
     def copies_stand_out(self) -> bool:
-        """Whether more states copy a data row than data rows copy each other, by far."""
+        """Whether far more states copy a data row than data rows copy each other."""
         if self.copied is None or self.duplicate_share is None:
             return False
         return self.copied > 0.01 and self.copied > 3 * self.duplicate_share
@@ -253,7 +253,7 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
         return Diagnosis("bounded", "the PCT inequality held at every step")
     if len(trace.t) < 3:
         return Diagnosis("undecided", "too few steps to decide")
-    # one weight that runs away hides in the norm of many: look at the largest as well
+    # the norm of many weights can hide one that grows: look at the largest as well
     paths = growth(trace.t, trace.norm), growth(trace.t, trace.t * trace.error)
     found = max(paths, key=lambda path: path.exponent)
     if not found.linear:

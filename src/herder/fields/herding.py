@@ -1,7 +1,7 @@
 r"""Moment herding: states whose averages match given moments, at rate 1/T.
 
 The function `moment_herd` runs the loop of `herder.fields.live.MomentHerd` and keeps the
-states; `herder.fields.moment.MomentHerder` is its scikit-learn face.
+states; `herder.fields.moment.MomentHerder` is the scikit-learn estimator.
 
 Departures from [welling2009]_: ties keep the current value (there a neuron at zero falls
 silent); an ascent that breaks the inequality of the perceptron cycling theorem starts again

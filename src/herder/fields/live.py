@@ -55,7 +55,7 @@ SKIPPED = 16_384
 
 
 class HerdSettings(TypedDict, total=False):
-    """How a herd runs; `MomentHerd` says what each setting means."""
+    """Settings of a herd, which `MomentHerd` documents."""
 
     encoding: str
     restarts: str
@@ -244,7 +244,7 @@ class MomentHerd:
         return Trace(columns[0].astype(np.intp), columns[1], columns[2], columns[3])
 
     def errors(self) -> NDArray[np.float64]:
-        """Target minus average of each feature over the counted steps."""
+        """Return target minus average of each feature over the counted steps."""
         gap = (self._engine.weights - self._base).astype(float)
         if self.rates is not None:
             gap /= self.rates

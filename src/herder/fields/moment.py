@@ -58,7 +58,7 @@ class MomentHerder(BaseEstimator):
         Where the search starts again when it fails the PCT inequality: at data rows (after
         `fit`), at states visited before (after `fit_moments`), or not at all.
     burn_in : int, default 0
-        First states to leave out.
+        States to discard at the start.
     scan : array-like of int, optional
         The order in which the search visits the columns.
     rates : array-like, optional
@@ -68,7 +68,7 @@ class MomentHerder(BaseEstimator):
     missing : {"error", "category"}, default "error"
         Whether missing values are refused or are a category of their own.
     bins : int or mapping of column to int, optional
-        Cut numeric columns into quantile bins; the mean of each bin comes back.
+        Bin numeric columns by quantiles; samples hold the mean of each bin.
     contradictions : {"error", "nearest"}, default "error"
         Whether moments that no table can have are refused, or herded to the nearest
         consistent ones; ``diagnostics_.distance`` is then how far they were.
@@ -165,7 +165,7 @@ class MomentHerder(BaseEstimator):
         source : TableSource
             The file, opened by `herder.data.open_table`.
         max_memory : int
-            Bytes to keep to, about.
+            Approximate memory limit in bytes.
         progress : callable
             Called with the share that is done, and a note.
         """
@@ -201,7 +201,7 @@ class MomentHerder(BaseEstimator):
         return self
 
     def sample(self, n_samples: int, *, where: Mapping[str, Any] | None = None) -> Any:
-        """Return rows in the form of the fitted table; always the same ones.
+        """Return rows in the form of the fitted table; the same ones at every call.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class MomentHerder(BaseEstimator):
         count_cells: bool = False,
         progress: Callable[[float, str], None] | None = None,
     ) -> Synthesis:
-        """Start to make the rows of `sample` in chunks, with a summary of what they reached.
+        """Start to make the rows of `sample` in chunks, with a summary of how closely they match.
 
         Parameters
         ----------

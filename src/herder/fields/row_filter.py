@@ -45,7 +45,7 @@ class RowFilter:
                 raise ParameterError("where", "be met by some rows", got=got)
 
     def select(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Return the rows that meet the condition; raise when they have stopped coming."""
+        """Return the rows that meet the condition; raise an error if there were none for long."""
         keep = np.ones(len(codes), dtype=bool)
         for column, code in self._wanted.items():
             keep &= codes[:, column] == code

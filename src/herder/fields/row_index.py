@@ -1,4 +1,4 @@
-"""What is kept of the rows of a table: hashes, to find copies of them, and starts of searches."""
+"""What is kept of the rows of a table: hashes, to find copies, and rows to restart from."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RowIndex:
     """Hashes of data rows, to find the samples that copy one.
 
     Of a table too long for the memory limit only rows whose hash is divisible by ``one_in`` are
-    kept, and samples are looked at by the same rule: equal rows have equal hashes, so the
+    kept, and samples are selected by the same rule: equal rows have equal hashes, so the
     shares are those of a sample of the distinct rows.
 
     Parameters
@@ -104,7 +104,7 @@ class RowIndex:
         return cls(hashes, share, one_in, counts)
 
     def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
-        """Count the samples that equal a data row, and those that were looked at."""
+        """Return how many samples equal a data row, and how many were compared."""
         hashes = _selected(samples, self.one_in)
         if not len(self.hashes):
             return 0, len(hashes)
@@ -126,7 +126,7 @@ def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64: every bit of the input changes half of the output."""
+    """Return splitmix64 of each entry: every bit of the input changes half of the output."""
     x = x * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -155,7 +155,7 @@ def index_source(
     keep_rows : bool
         Whether to keep rows to restart from: distinct ones, evenly spaced in a long table.
     max_memory : int
-        Bytes to keep to, about.
+        Approximate memory limit in bytes.
     progress : callable
         Called with the share that is done, and a note.
     """

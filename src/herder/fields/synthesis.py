@@ -54,7 +54,7 @@ N_WORST = 10
 class Synthesis(Summarised):
     """Rows of a moment herd in chunks; `herder.MomentHerder.synthesise` starts one.
 
-    The rows are made when `codes` or `chunks` is gone through, once; `summary` describes them
+    The rows are made while `codes` or `chunks` is iterated, once; `summary` describes them
     afterwards.
 
     Parameters
@@ -141,7 +141,7 @@ class Synthesis(Summarised):
 
     @property
     def diagnostics(self) -> MomentDiagnostics:
-        """What the rows made so far reached."""
+        """Diagnostics of the rows made so far."""
         return moment_diagnostics(self.live, self.index, self.copied)
 
     def reached(self) -> Moments | None:
@@ -211,7 +211,7 @@ class Synthesis(Summarised):
             blocks.append(Text(f"to stay within the memory limit, {part}"))
         if self.count_above is not None:
             blocks.append(Facts(self._tail(self.count_above, found.moment_error)))
-        text = f"{matched.title}. Each says how often every combination of values occurs."
+        text = f"{matched.title}. Each counts how often every combination of values occurs."
         sections = [Section("What was matched", [Text(text), names, *matched.blocks])]
         reached = self.reached()
         if reached is not None:

@@ -27,7 +27,7 @@ PCT_TOLERANCE = 1e-9
 
 
 class StepCounts(NamedTuple):
-    """What a run cost: flips, restarts, and PCT violations that remained."""
+    """Work of a run: flips, restarts, and PCT violations that remained."""
 
     flips: int = 0
     restarts: int = 0

@@ -1,4 +1,4 @@
-r"""What no table of rows could have: contradictions in published moments.
+r"""Contradictions in published moments: what no table of rows can have.
 
 Necessary conditions, in probabilities:
 

@@ -151,7 +151,7 @@ def _labels(model: PairwiseModel) -> list[Any]:
 
 
 def _import(library: str, needs: str) -> Any:
-    """Import a library, or say how to install it."""
+    """Import a library; the error names how to install it."""
     try:
         return import_module(library)
     except ModuleNotFoundError:

@@ -60,7 +60,7 @@ def count_binary(
                 on = rows[:, i] > 0
                 triples[i] += scaled[on].T @ rows[on]
     counts = binary_tables(total, ones, pairs, triples, order)
-    # rounding must not leave a weight a hair below zero
+    # rounding must not leave a weight slightly below zero
     return counts if weight is None else np.maximum(counts, 0.0), total
 
 

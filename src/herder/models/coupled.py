@@ -149,7 +149,7 @@ class Coupled(ABC):
 
     @staticmethod
     def _read_parts(arrays: Arrays, header: Header, n_sites: int) -> dict[str, Any]:
-        """Return arguments of a model from what `to_state` gave; the model checks them."""
+        """Return arguments of a model from what `to_state` returned; the model checks them."""
         facts = header["model"]
         if "couplings" in arrays:
             couplings: Any = read_array(arrays, "couplings", (None, None))

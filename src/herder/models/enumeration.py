@@ -8,9 +8,9 @@ low ones has the score
 
 with S made once. The second sum is made by doubling: from the scores of all states of k sites
 come those of k + 1 sites by one addition each. So a state costs a few additions and one
-exponential, nothing is carried from state to state, and no rounding errors pile up. Sums
+exponential, nothing is carried from state to state, and rounding errors do not accumulate. Sums
 over the low sites alone, over the high ones alone, and the low marginals for each state of the
-high ones give every marginal of sites and pairs.
+high ones yield every marginal of sites and pairs.
 """
 
 from typing import NamedTuple

@@ -88,7 +88,7 @@ def exact_field(model: Field, method: str = "auto") -> Exact:
         The field.
     method : {"auto", "enumerate", "transfer"}
         Over all states, or site by site. ``"auto"`` enumerates up to 2^20 states, and takes the
-        cheaper way beyond, if it is a matter of a minute.
+        cheaper way beyond, if that takes about a minute at most.
 
     Examples
     --------

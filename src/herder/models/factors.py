@@ -5,7 +5,7 @@ Up to the offset, minus the energy of a state is
 .. math:: \sum_i h_i(x_i) + \sum_{(i, j)} w_{ij} T(x_i, x_j),
 
 where :math:`T(a, b)` is the product of two states in a `PairwiseModel` and 1 for equal, 0 for
-different states in a `PottsModel`. What is exact needs nothing else to be known of a model.
+different states in a `PottsModel`. Exact sums use nothing else of a model.
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Factors(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What sums over all states yield."""
+    """Results of sums over all states."""
 
     log_partition: float  # without the offset
     marginals: NDArray[np.float64]  # (n, q)

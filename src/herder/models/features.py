@@ -157,7 +157,7 @@ class CliqueFeatures:
 
 
 def _has_parts(moments: Moments) -> NDArray[np.bool_]:
-    """Whether all smaller sets of columns within a clique are cliques that agree with it."""
+    """Return whether all smaller sets of columns in each clique are cliques that agree with it."""
     agree = moments.from_rows or not moments.contradictions()
     if moments.is_complete and agree:
         return np.ones(len(moments.cliques), dtype=bool)
@@ -172,7 +172,7 @@ def _has_parts(moments: Moments) -> NDArray[np.bool_]:
 
 
 def _agrees(moments: Moments, clique: tuple[int, ...]) -> bool:
-    """Whether the margins of a clique's table are the tables of its parts."""
+    """Return whether the margins of a clique's table are the tables of its parts."""
     table = moments.table(clique)
     for axis in range(len(clique)):
         part = moments.table(clique[:axis] + clique[axis + 1 :])

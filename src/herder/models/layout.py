@@ -15,7 +15,7 @@ from herder.data.variables import Variable
 
 __all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques", "require_room"]
 
-#: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
+#: More cells than this (2 GiB of float64) are refused; the error names the largest clique.
 MAX_CELLS = 2**28
 
 
@@ -135,7 +135,7 @@ def _member(member: int | str, position: dict[str, int], width: int) -> int:
 def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:
     """Raise an error that names the widest column if counts would exceed a memory limit."""
     n_values = np.array([variable.n_values for variable in variables], dtype=float)
-    # power sums give the elementary symmetric ones: the cells of all singles, pairs, triples
+    # power sums yield the elementary symmetric ones: the cells of all singles, pairs, triples
     p1, p2, p3 = n_values.sum(), (n_values**2).sum(), (n_values**3).sum()
     cells = [p1, (p1**2 - p2) / 2, (p1**3 - 3 * p1 * p2 + 2 * p3) / 6]
     # the tables, their sum with a new chunk, the weights and a copy of them

@@ -124,7 +124,7 @@ class Moments(Summarised):
         missing : {"error", "category"}, default "error"
             Whether missing values are refused or are a category of their own.
         bins : int or mapping of column to int, optional
-            Cut numeric columns with more distinct values into that many quantile bins.
+            Bin numeric columns with more distinct values into that many quantiles.
         """
         codes = encode(X, missing=missing, bins=bins)
         return cls.from_codes(codes, order, cliques=cliques, sample_weight=sample_weight)
@@ -231,7 +231,7 @@ class Moments(Summarised):
             Names of the columns of a matrix.
         contradictions : {"error", "allow"}, default "error"
             Whether counts that no table can have are refused. If they are allowed, a cell of a
-            plain table that is stated more than once, as when two reports are put together, is
+            plain table that is stated more than once, as in two reports, is
             the mean of its probabilities (see `herder.models.published`).
         """
         from herder.models import published  # it builds Moments, so it imports this file
@@ -263,9 +263,9 @@ class Moments(Summarised):
     def given(self, where: Mapping[str, Hashable]) -> Self:
         """Return the moments among the rows in which some columns have known values.
 
-        Every clique that holds all columns of ``where`` and more gives the conditional table
+        Every clique that holds all columns of ``where`` and more yields the conditional table
         of its other columns, so moments of order q and m conditions leave order q - m.
-        Columns about which nothing is left to know are dropped.
+        Columns of which no table is left are dropped.
 
         Parameters
         ----------

@@ -147,7 +147,7 @@ class PairwiseModel(Coupled):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a model of what `to_state` gave."""
+        """Make a model of what `to_state` returned."""
         biases = read_array(arrays, "biases", (None,))
         states, parts = header["model"]["states"], cls._read_parts(arrays, header, len(biases))
         return cls(biases=biases, states=states, **parts)
@@ -228,7 +228,7 @@ class PairwiseModel(Coupled):
         states : (0, 1) or (-1, 1)
             The two values of a site.
         random_state : int, Generator or None
-            Where the parameters come from.
+            Source of the parameters.
         """
         n_sites = positive_int(n_sites, "n_sites")
         rng = generator(random_state)

@@ -259,7 +259,7 @@ def _conflicts(reader: _Reader, cliques: Sequence[Clique]) -> tuple[Contradictio
 
 
 def _has_parts(reader: _Reader, clique: Clique, ones: Mapping[Clique, Any]) -> bool:
-    """Whether all smaller counts are there; False if none is needed, an error otherwise."""
+    """Return whether all smaller counts are there; raise an error if one is needed and missing."""
     parts = (part for size in range(1, len(clique)) for part in combinations(clique, size))
     lacking = next((part for part in parts if part not in ones), None)
     if lacking is None:

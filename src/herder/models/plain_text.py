@@ -14,7 +14,7 @@ MISSING = "(missing)"
 
 
 def is_blank(field: Any) -> bool:
-    """Whether a field of a table is left empty: None, NaN or nothing but spaces."""
+    """Return whether a field of a table is left empty: None, NaN or nothing but spaces."""
     return not field.strip() if isinstance(field, str) else is_missing(field)
 
 

@@ -132,7 +132,7 @@ class PottsModel(Coupled):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a model of what `to_state` gave."""
+        """Make a model of what `to_state` returned."""
         fields = read_array(arrays, "fields", (None, None))
         return cls(fields=fields, **cls._read_parts(arrays, header, len(fields)))
 
@@ -197,7 +197,7 @@ class PottsModel(Coupled):
         graph : {"complete", "grid", "loop", "empty"} or (m, 2) array of edges
             Which sites are coupled; a grid is square.
         random_state : int, Generator or None
-            Where the parameters come from.
+            Source of the parameters.
         """
         n_sites = positive_int(n_sites, "n_sites")
         rng = generator(random_state)

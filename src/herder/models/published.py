@@ -5,7 +5,7 @@ One row per count::
     variable_a, value_a, variable_b, value_b, count, total
     smokes, 1, coughs, 1, 31, 200
 
-says that of 200 rows 31 have ``smokes = 1`` and ``coughs = 1``. Triples add
+means that of 200 rows 31 have ``smokes = 1`` and ``coughs = 1``. Triples add
 ``variable_c, value_c``, and so on. The order of the columns is free, and spaces do not
 matter.
 
@@ -192,7 +192,7 @@ def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None)
 
 
 def _is_compact(moments: Moments) -> bool:
-    """Whether the counts of ones determine all others, bit for bit."""
+    """Return whether the counts of ones determine all others, bit for bit."""
     if not all(variable.is_binary for variable in moments.variables):
         return False
     at = moments.layout.offsets[1:] - 1
@@ -209,7 +209,7 @@ def _is_compact(moments: Moments) -> bool:
 
 
 def _is_plain(moments: Moments) -> bool:
-    """Whether first mention and sorting restore the order of the columns and labels."""
+    """Return whether first mention and sorting restore the order of the columns and labels."""
     mentioned = dict.fromkeys(i for clique in moments.cliques for i in clique)
     if list(mentioned) != list(range(moments.n_variables)):
         return False
