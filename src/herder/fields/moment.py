@@ -82,7 +82,8 @@ class MomentHerder(BaseEstimator):
     feature_names_in_ : ndarray of str
         Names of the columns, when they have names.
     diagnostics_ : MomentDiagnostics
-        Of the latest `sample` or `herd`.
+        Of the latest `sample` or `herd`. Not saved with the estimator: the same call, which
+        returns the same rows, sets it again.
 
     Examples
     --------
