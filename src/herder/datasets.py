@@ -69,7 +69,7 @@ class TextDataset:
 
 
 def load_digits_binary() -> Dataset:
-    """Scikit-learn's 1797 digits of 8 x 8 pixels, 1 where the ink is at least half.
+    """Load scikit-learn's 1797 digits of 8 x 8 pixels, 1 where the ink is at least half.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def load_digits_binary() -> Dataset:
 
 
 def load_breast_cancer_binary() -> Dataset:
-    """Scikit-learn's breast cancer table, 1 where one of 30 measurements is above its mean.
+    """Load scikit-learn's breast cancer table, 1 where a measurement is above its mean.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def load_breast_cancer_binary() -> Dataset:
 
 
 def abalone() -> Dataset:
-    """UCI Abalone: 4177 rows of nine attributes; sex is coded M, F, I = 1, 2, 3."""
+    """Load UCI Abalone: 4177 rows of nine attributes; sex is coded M, F, I = 1, 2, 3."""
     arrays = _arrays("abalone.npz", "sex", "X", "rings", "feature_names")
     codes = {"M": 1.0, "F": 2.0, "I": 3.0}
     sex = np.array([codes[letter] for letter in arrays["sex"].tolist()])
@@ -114,26 +114,29 @@ def abalone() -> Dataset:
 
 
 def usps() -> Dataset:
-    """USPS digits in S. Roweis's version: 1100 grey images of 16 x 16 pixels of each digit."""
+    """Load the USPS digits of S. Roweis: 1100 grey images of 16 x 16 pixels of each digit."""
     arrays = _arrays("usps_11000.npz", "X", "y")
     pixels = arrays["X"].reshape(len(arrays["X"]), -1)
-    names = tuple(f"pixel_{row}_{column}" for row in range(16) for column in range(16))
-    return Dataset(pixels, names, arrays["y"], "USPS digits, grey 0 to 255; y: the digit.")
+    text = "USPS digits, grey 0 to 255; y: the digit."
+    return Dataset(pixels, _pixel_names(16), arrays["y"], text)
 
 
 def mnist() -> Dataset:
-    """MNIST: 70,000 grey images of 28 x 28 pixels; rows from 60,000 on are the test set."""
+    """Load MNIST: 70,000 grey images of 28 x 28 pixels; rows from 60,000 on are the test set."""
     arrays = _arrays("mnist.npz", "X_train", "y_train", "X_test", "y_test")
     images = np.concatenate([arrays["X_train"], arrays["X_test"]])
     digit = np.concatenate([arrays["y_train"], arrays["y_test"]])
-    side = images.shape[1]
-    names = tuple(f"pixel_{row}_{column}" for row in range(side) for column in range(side))
+    names = _pixel_names(images.shape[1])
     text = "MNIST digits, grey 0 to 255, the training images first; y: the digit."
     return Dataset(images.reshape(len(images), -1), names, digit, text)
 
 
+def _pixel_names(side: int) -> tuple[str, ...]:
+    return tuple(f"pixel_{row}_{column}" for row in range(side) for column in range(side))
+
+
 def newsgroups() -> Dataset:
-    """Twenty newsgroups in S. Roweis's small version: which of 100 words each post has."""
+    """Load the small twenty newsgroups of S. Roweis: which of 100 words each post has."""
     arrays = _arrays("newsgroups_w100.npz", "X", "y", "words", "groups")
     families = arrays["groups"][arrays["y"]]
     text = "Newsgroups, 100 words, 1 if in the post; y: the family of groups."
@@ -141,7 +144,7 @@ def newsgroups() -> Dataset:
 
 
 def newsgroups20() -> SparseDataset:
-    """Twenty newsgroups by date: counts of 61,188 words in 18,846 posts, the older posts first.
+    """Load twenty newsgroups by date: counts of 61,188 words in 18,846 posts, older ones first.
 
     The 11,314 posts of the training split come first. ``y`` is the name of the group. A few
     posts have no word of the vocabulary.
@@ -166,7 +169,7 @@ def newsgroups20() -> SparseDataset:
 
 
 def multidomain_sentiment() -> TextDataset:
-    """Reviews of books, films, electronics and kitchenware ([blitzer2007]_), half of them good.
+    """Load reviews of books, films, electronics and kitchenware ([blitzer2007]_), half are good.
 
     Fields: ``domain``, ``label`` (1 is good) and ``rating`` (1, 2, 4 or 5 stars). A text is the
     title of the review, a line break and the review.
@@ -181,7 +184,7 @@ def multidomain_sentiment() -> TextDataset:
 
 
 def reuters21578() -> TextDataset:
-    """Reuters-21578, the ModApte split: news of 1987 with their topics.
+    """Load Reuters-21578, the ModApte split: news of 1987 with their topics.
 
     Fields: ``topic``, the topic of stories that have just one and "" for the others, ``topics``,
     all of them joined by spaces, and ``train``, true for the training split. A text is the
@@ -198,7 +201,7 @@ def reuters21578() -> TextDataset:
 
 
 def duckpin() -> Dataset:
-    """Duckpin bowling: which of ten pins still stand after each of 3598 first balls."""
+    """Load duckpin bowling: which of ten pins still stand after each of 3598 first balls."""
     arrays = _arrays("duckpin_rolls.npz", "standing")
     names = tuple(f"pin_{k}" for k in range(1, 11))
     text = "Duckpin rolls at a full rack, 1 if the pin still stands; pin 1 is the head pin."
@@ -206,7 +209,7 @@ def duckpin() -> Dataset:
 
 
 def load_spambase() -> Dataset:
-    """UCI Spambase: 57 frequencies and run lengths of 4601 messages; y: 1 is spam."""
+    """Load UCI Spambase: 57 frequencies and run lengths of 4601 messages; y: 1 is spam."""
     arrays = _arrays("spambase.npz", "X", "y", "feature_names")
     text = "Spambase (UCI): words, characters and capitals of 4601 messages; y: 1 is spam."
     return Dataset(arrays["X"], tuple(arrays["feature_names"].tolist()), arrays["y"], text)
@@ -215,9 +218,7 @@ def load_spambase() -> Dataset:
 def _arrays(file: str, *keys: str) -> dict[str, NDArray[Any]]:
     path = _path(file)
     with np.load(path, allow_pickle=False) as archive:
-        missing = [key for key in keys if key not in archive]
-        if missing:
-            raise ValueError(f"{path} must hold the array {missing[0]}, got {list(archive)}")
+        _require(keys, archive, f"{path} must hold the array")
         return {key: archive[key] for key in keys}
 
 
@@ -226,12 +227,14 @@ def _lines(file: str, *keys: str) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         rows = [json.loads(line) for line in stream]
     for number, row in enumerate(rows, start=1):
-        missing = [key for key in keys if key not in row]
-        if missing:
-            raise ValueError(
-                f"{path}, line {number} must hold the field {missing[0]}, got {list(row)}"
-            )
+        _require(keys, row, f"{path}, line {number} must hold the field")
     return rows
+
+
+def _require(keys: tuple[str, ...], found: Mapping[str, Any], rule: str) -> None:
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise ValueError(f"{rule} {missing[0]}, got {list(found)}")
 
 
 def _titled(rows: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -240,12 +243,10 @@ def _titled(rows: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def _path(file: str) -> Path:
     folder = os.environ.get("HERDER_DATA", "")
-    if not Path(folder).is_dir() or not folder:
-        found = f"{folder!r}, which is no folder" if folder else "nothing"
-        raise FileNotFoundError(f"HERDER_DATA must name the folder that has {file}, got {found}")
     path = Path(folder, file)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"HERDER_DATA must name the folder that has {file}, got {folder!r}"
-        )
+    if not folder or not path.is_file():
+        found = repr(folder) if folder else "nothing"
+        if not Path(folder).is_dir():
+            found += ", which is no folder"
+        raise FileNotFoundError(f"HERDER_DATA must name the folder that has {file}, got {found}")
     return path

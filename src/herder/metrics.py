@@ -22,7 +22,7 @@ __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
 
 def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.float64]:
-    """Share of rows with k ones, for k = 0, ..., D.
+    """Return the share of rows with k ones, for k = 0, ..., D.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
-    """Kullback-Leibler divergence of ``q`` from ``p``, in nats.
+    """Return the Kullback-Leibler divergence of ``q`` from ``p``, in nats.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
 
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> float:
-    """Total variation distance: half the sum of ``|p - q|``, between 0 and 1.
+    """Return the total variation distance: half the sum of ``|p - q|``, between 0 and 1.
 
     Parameters
     ----------

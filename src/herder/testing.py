@@ -3,7 +3,7 @@ r"""The laws of the loop, to be run on anyone's system.
 For every `HerdingSystem`, whatever it maximises:
 
 - *inputs untouched*: neither method changes its arguments, at once or later;
-- *determinism*: the same weights, previous state and t give the same answer;
+- *determinism*: the same weights, previous state and t yield the same answer;
 - *shape and dtype*: the residual is like the weights, and finite;
 - *sum of residuals*: :math:`w_T = w_0 + \eta \sum_t v_t` at every T, exactly;
 - *moment error*: :math:`\| \tfrac1T \sum_t v_t \| \le (\|w_T\| + \|w_0\|) / T` in units of the
@@ -36,7 +36,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """What a run of `check_system` showed.
+    """Statistics of a run of `check_system`.
 
     Attributes
     ----------
@@ -125,7 +125,8 @@ class _Guarded(Generic[S]):
         _demand(_same(w, weights), "inputs untouched", "maximise changed the weights")
         _demand(_same(before, previous), "inputs untouched", "maximise changed the previous state")
         again = self.system.maximise(w, before)
-        _demand(_same(found, again), "determinism", f"maximise gave {found!r}, and then {again!r}")
+        text = f"maximise returned {found!r}, and then {again!r}"
+        _demand(_same(found, again), "determinism", text)
         return found
 
     def residual(self, weights: NDArray[Any], state: S, t: int) -> NDArray[Any]:
@@ -133,20 +134,13 @@ class _Guarded(Generic[S]):
         residual = np.array(self.system.residual(weights, state, t))
         _demand(_same(w, weights), "inputs untouched", "residual changed the weights")
         _demand(_same(before, state), "inputs untouched", "residual changed the state")
-        _demand(
-            residual.shape == w.shape and residual.dtype == w.dtype,
-            "shape and dtype",
-            f"residual must be {w.dtype} of shape {w.shape}, "
-            f"got {residual.dtype} of shape {residual.shape}",
-        )
+        wanted, got = (f"{array.dtype} of shape {array.shape}" for array in (w, residual))
+        _demand(wanted == got, "shape and dtype", f"residual must be {wanted}, got {got}")
         if w.dtype == np.float64:
             _demand(bool(np.isfinite(residual).all()), "shape and dtype", "residual is not finite")
-        again = self.system.residual(w, before, t)
-        _demand(
-            _same(residual, np.asarray(again)),
-            "determinism",
-            f"residual gave {residual!r}, and then {again!r}",
-        )
+        again = np.asarray(self.system.residual(w, before, t))
+        text = f"residual returned {residual!r}, and then {again!r}"
+        _demand(_same(residual, again), "determinism", text)
         return residual
 
 
@@ -156,12 +150,11 @@ def _check_sums(start: NDArray[Any], steps: Sequence[Step[Any]], rates: ArrayLik
     for step in steps:
         change = step.residual if rates is None else np.asarray(rates) * step.residual
         expected = expected + change
-        _demand(
-            _same(expected, step.weights),
-            "sum of residuals",
+        text = (
             f"start plus the residuals of {step.t} steps is {expected!r}, "
-            f"but the weights are {step.weights!r}; was an array kept and changed later?",
+            f"but the weights are {step.weights!r}; was an array kept and changed later?"
         )
+        _demand(_same(expected, step.weights), "sum of residuals", text)
 
 
 def _check_cycling(
@@ -195,11 +188,8 @@ def _check_moment_error(
     # rounding of n additions of numbers of this size
     size = max(moment_error(zero, step.weights, 1, rates=rates) for step in steps)
     slack = 1e-15 * n * (size + max(norm(step.residual) for step in steps))
-    _demand(
-        average <= bound + slack and abs(average - error) <= slack,
-        "moment error",
-        f"the average residual has norm {average}, the weights say {error}, at most {bound}",
-    )
+    text = f"the average residual has norm {average}, by the weights {error}, at most {bound}"
+    _demand(average <= bound + slack and abs(average - error) <= slack, "moment error", text)
     return error
 
 
@@ -212,14 +202,13 @@ def _check_resume(
     middle = len(steps) // 2
     if middle == 0:
         return
-    stop = steps[middle - 1]
-    state = copy.deepcopy(recorded[middle - 1])
+    stop, state = steps[middle - 1], copy.deepcopy(recorded[middle - 1])
     rest = herd(system, stop.weights, rates=rates, state=state, t=stop.t)
     for step, kept, again in zip(steps[middle:], recorded[middle:], rest, strict=False):
         _demand(
             _same(kept, again.state) and _same(step.weights, again.weights),
             "resume",
-            f"step {step.t} gave state {kept!r}, and {again.state!r} when resumed after "
+            f"step {step.t} returned state {kept!r}, and {again.state!r} when resumed after "
             f"{middle} steps; does the system remember more than weights, state and t?",
         )
 
@@ -230,7 +219,7 @@ def _demand(holds: bool, law: str, text: str) -> None:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two states are equal, also those made of arrays."""
+    """Return whether two states are equal, also those made of arrays."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, b = np.asarray(a), np.asarray(b)
         return a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())

@@ -378,9 +378,9 @@ class TestRefusals:
 
     @pytest.mark.parametrize("values", [np.ones(3), 1.0, np.ones((4, 1, 1))])
     def test_function_of_the_wrong_shape(self, values):
-        with pytest.raises(ValueError, match="function must give one value or one row"):
+        with pytest.raises(ValueError, match="function must return one value or one row"):
             expectation_bounds(from_rows([[0, 1]], 1), lambda codes: values)
 
     def test_function_that_is_not_finite(self):
-        with pytest.raises(ValueError, match="function must give finite values"):
+        with pytest.raises(ValueError, match="function must return finite values"):
             expectation_bounds(from_rows([[0, 1]], 1), lambda codes: np.full(len(codes), np.nan))

@@ -121,7 +121,7 @@ def test_weights_that_are_whole_numbers_keep_a_common_total():
         ([1.0, -1.0], ValueError, "finite and not negative, got -1"),
         ([1.0, np.nan], ValueError, "finite and not negative, got nan"),
         ([0.0, 0.0], ValueError, "positive for some row"),
-        ([1.0], ValueError, r"shape \(2,\), got \(1,\)"),
+        ([1.0], ValueError, r"one number for each of 2 rows"),
         (["x", "y"], TypeError, "must be numbers"),
     ],
 )

@@ -76,13 +76,8 @@ def herd_atoms(
     remember: bool,  # whether the pool holds visited states
 ) -> None:
     """Run ``len(states)`` steps."""
-    first, target1, target2, has1, has2 = (
-        herd.first,
-        herd.target1,
-        herd.target2,
-        herd.has1,
-        herd.has2,
-    )
+    first, target1, target2 = herd.first, herd.target1, herd.target2
+    has1, has2 = herd.has1, herd.has2
     debt1, debt2, field, on, drift = herd.debt1, herd.debt2, herd.field, herd.on, herd.drift
     scan, pool, tally, number = herd.scan, herd.pool, herd.tally, herd.number
     clock, score, value, total = number[CLOCK], number[SCORE], number[VALUE], number[TOTAL]

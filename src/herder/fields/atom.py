@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _atom_jit as _jit
-from herder.fields.binary import MAX_STEPS, fitted, room_in
-from herder.fields.system import PCT_TOLERANCE, Setup, StepCounts
+from herder.fields.binary import MAX_STEPS, Engine, fitted, room_in
+from herder.fields.system import PCT_TOLERANCE, Setup
 from herder.models.features import CliqueFeatures
 
 __all__ = ["AtomHerd", "serves"]
@@ -21,14 +21,14 @@ MAX_ATOMS = 16_384
 
 
 def serves(features: CliqueFeatures) -> bool:
-    """Whether the fast loop can run these features: singles and pairs, one cell a feature."""
+    """Return whether the fast loop can run these features: cells of singles and pairs."""
     if features.layout.members.shape[1] > 2 or features.encoding == "+-1":
         return False
     return int(features.layout.n_values.sum()) <= MAX_ATOMS
 
 
-class AtomHerd:
-    """Live state of a herd over pairs of columns; `run` goes on from where it stands.
+class AtomHerd(Engine):
+    """Live state of a herd over pairs of columns.
 
     Parameters
     ----------
@@ -38,28 +38,16 @@ class AtomHerd:
         Where and how to start.
     """
 
-    def __init__(
-        self,
-        features: CliqueFeatures,
-        setup: Setup,
-    ) -> None:
-        pool, scan = setup.pool, setup.scan
-        self.max_sweeps = setup.max_sweeps
-        self.remember = pool.visited
-        self.total = features.units.total
-        self._features = features
+    jit = _jit
+
+    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
+        super().__init__(features, setup)
+        pool, norm2 = setup.pool, self._norm2
         first = np.concatenate([[0], np.cumsum(features.layout.n_values)]).astype(np.intp)
         self._atoms = _atoms_of_features(features, first)
         target = self._dense(features.target)
         weight = self._dense(setup.weights)
         has = self._dense(np.ones(features.n_features, dtype=np.int64))
-        number = np.zeros(6)
-        number[_jit.TOTAL] = self.total
-        number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
-        number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
-        tally = np.zeros(5, dtype=np.int64)
-        tally[_jit.STEPS] = setup.t
-        tally[_jit.POOL] = len(pool.rows)
         self._herd = _jit.Herd(
             first=first,
             target1=target[0].astype(float),
@@ -71,22 +59,20 @@ class AtomHerd:
             field=np.zeros(int(first[-1])),
             on=first[:-1] + setup.state.astype(np.intp),
             drift=np.zeros(int(first[-1])),
-            scan=scan,
+            scan=setup.scan,
             pool=pool.as_ring(),
-            tally=tally,
-            number=number,
+            tally=np.array([setup.t, 0, 0, 0, len(pool.rows)], dtype=np.int64),
+            number=np.array([0.0, 0.0, 0.0, self.total, norm2, PCT_TOLERANCE * norm2]),
         )
-        self._refresh()
+        # score, value and fields from the weights
+        self._herd.number[[_jit.SCORE, _jit.VALUE]] = self._score()
+        single, pair = self._dense(self.weights)
+        self._herd.field[:] = single + pair[:, self._herd.on].sum(axis=1)
 
-    def run(self, states: NDArray[Any]) -> None:
-        """Go on for ``len(states)`` steps and fill ``states``."""
-        start = 0
-        while start < len(states):
-            stop = min(start + self._make_room(), len(states))
-            work = np.empty((stop - start, states.shape[1]), dtype=np.int16)
-            _jit.herd_atoms(self._herd, work, self.max_sweeps, self.remember)
-            states[start:stop] = work
-            start = stop
+    def _run(self, states: NDArray[Any]) -> None:
+        work = np.empty(states.shape, dtype=np.int16)
+        _jit.herd_atoms(self._herd, work, self.max_sweeps, self.remember)
+        states[:] = work
 
     @property
     def state(self) -> NDArray[np.int16]:
@@ -103,17 +89,6 @@ class AtomHerd:
         pair = clock * herd.target2[a, b].astype(np.int64) - herd.debt2[a, b]
         return np.where(a == b, np.rint(single).astype(np.int64), pair)
 
-    @property
-    def step_counts(self) -> StepCounts:
-        """Flips, restarts and violations so far."""
-        counts = self._herd.tally
-        return StepCounts(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
-
-    @property
-    def visited(self) -> NDArray[np.int16]:
-        """States in the pool, as rows of codes."""
-        return self._herd.pool[: self._herd.tally[_jit.POOL]].copy()
-
     def _dense(self, flat: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Spread one number per feature over atoms and pairs of atoms."""
         a, b = self._atoms
@@ -125,15 +100,6 @@ class AtomHerd:
         pair[a[~own], b[~own]] = flat[~own]
         pair[b[~own], a[~own]] = flat[~own]
         return single, pair
-
-    def _refresh(self) -> None:
-        """Compute score, value and fields from the weights."""
-        herd, weights = self._herd, self.weights
-        phi = self._features.features(self.state)
-        herd.number[_jit.SCORE] = float(np.dot(weights.astype(float), phi))
-        herd.number[_jit.VALUE] = float(np.dot(weights.astype(float), self._features.target))
-        single, pair = self._dense(weights)
-        herd.field[:] = single + pair[:, herd.on].sum(axis=1)
 
     def _make_room(self) -> int:
         """Fold the clock away so that no count overflows; return how many steps may follow."""

@@ -1,13 +1,13 @@
 """The fast herd of 0/1 columns: all singles, pairs or triples, as integers in float64.
 
 `BinaryHerd` owns the live arrays of the compiled loop. It retraces the specification
-(`herder.fields.system.MomentSystem`) state for state; what makes it fast stands in
-`herder.fields._binary_jit`.
+(`herder.fields.system.MomentSystem`) state for state; `herder.fields._binary_jit` says what
+makes it fast.
 """
 
-from itertools import permutations
+from itertools import combinations, permutations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from herder.fields import _binary_jit as _jit
 from herder.fields.system import PCT_TOLERANCE, Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
-from herder.models.layout import all_cliques
 
-__all__ = ["BinaryHerd", "serves"]
+__all__ = ["BinaryHerd", "Engine", "serves"]
 
 #: D^3 tables up to this many variables (two of int16 and some of int64 in passing: 2 GiB).
 MAX_TRIPLE_VARIABLES = 400
@@ -33,7 +32,7 @@ MIN_STEPS = 2**10
 
 
 def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
-    """Whether the fast loop can run these features: all cliques of binary columns."""
+    """Return whether the fast loop can run these features: all cliques of binary columns."""
     order = features.layout.members.shape[1]
     if not complete or order > 3 or (features.layout.n_values != 2).any():
         return False
@@ -48,8 +47,73 @@ def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
     return features.encoding == "01" and width <= MAX_TRIPLE_VARIABLES and whole
 
 
-class BinaryHerd:
-    """Live state of a binary herd; `run` goes on from where it stands.
+class Engine:
+    """Live arrays of a compiled loop: what all such loops have in common.
+
+    Parameters
+    ----------
+    features : CliqueFeatures
+        Feature map and targets.
+    setup : Setup
+        Where and how to start.
+    """
+
+    #: The module of the compiled loop, which names the entries of its arrays.
+    jit: ClassVar[Any]
+
+    _herd: Any
+
+    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
+        self.max_sweeps = setup.max_sweeps
+        self.remember = setup.pool.visited
+        self.total = features.units.total
+        self._features = features
+        self._target = features.target.astype(float)
+        self._norm2 = float(self._target @ self._target)
+
+    def run(self, states: NDArray[Any]) -> None:
+        """Continue for ``len(states)`` steps and fill ``states``."""
+        start = 0
+        while start < len(states):
+            stop = min(start + self._make_room(), len(states))
+            self._run(states[start:stop])
+            start = stop
+
+    def _make_room(self) -> int:
+        """Return how many steps may follow before a number could overflow."""
+        raise NotImplementedError
+
+    def _run(self, states: NDArray[Any]) -> None:
+        raise NotImplementedError
+
+    @property
+    def state(self) -> NDArray[np.integer]:
+        """The current state."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """The current weights, one per feature."""
+        raise NotImplementedError
+
+    @property
+    def visited(self) -> NDArray[np.integer]:
+        """States in the pool, as rows of codes."""
+        return self._herd.pool[: self._herd.tally[self.jit.POOL]].copy()
+
+    @property
+    def step_counts(self) -> StepCounts:
+        """Flips, restarts and violations so far."""
+        return StepCounts(*self._herd.tally[self.jit.FLIPS : self.jit.POOL].tolist())
+
+    def _score(self) -> tuple[float, float]:
+        """Return <w, phi> of the current state and <w, n>."""
+        weights = self.weights.astype(float)
+        return float(weights @ self._features.features(self.state)), float(weights @ self._target)
+
+
+class BinaryHerd(Engine):
+    """Live state of a binary herd.
 
     Parameters
     ----------
@@ -59,24 +123,22 @@ class BinaryHerd:
         Where and how to start; triples need its ``t`` to turn weights into counts.
     """
 
-    def __init__(
-        self,
-        features: CliqueFeatures,
-        setup: Setup,
-    ) -> None:
-        pool, scan = setup.pool, setup.scan
-        self.order = min(features.layout.members.shape[1], features.n_variables)
+    jit = _jit
+
+    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
+        super().__init__(features, setup)
+        pool, scan, width = setup.pool, setup.scan, features.n_variables
+        self.order = min(features.layout.members.shape[1], width)
         self.signed = features.encoding == "+-1"
-        self.max_sweeps = setup.max_sweeps
-        self.remember = pool.visited
         # The loop scans 0, 1, 2, ...: variables are renumbered so that this is ``scan``.
         self._scan, self._back = scan, np.argsort(scan)
         self._plain = bool((scan == np.arange(len(scan))).all())
-        self._index = _index_of_cliques(features.n_variables, self.order)
+        self._index = [  # all singles, pairs and triples, each as indices of shape (order, n)
+            np.array([*combinations(range(width), k)], dtype=np.intp).reshape(-1, k).T
+            for k in range(1, self.order + 1)
+        ]
         self._sorted = [tuple(np.sort(self._back[axes], axis=0)) for axes in self._index]
-        self.total = features.units.total
         self._fired = (4 if self.signed else 1) * self.total  # what one step adds to debt2
-        width = features.n_variables
         target = self._dense(features.target)
         weight = self._dense(setup.weights)
         clock = setup.t % self.total if self.order == 3 else 0
@@ -86,16 +148,8 @@ class BinaryHerd:
         count3 = clock * target[2] - weight[2]
         narrow = np.int16 if self.total < 2**15 else np.int32
         on = np.ascontiguousarray(setup.state[scan], dtype=np.int8)
-        active = np.zeros(width, dtype=np.intp)
-        place = np.zeros(width, dtype=np.intp)
-        chosen = np.flatnonzero(on)
-        active[: len(chosen)] = chosen
-        place[chosen] = np.arange(len(chosen))
-        number = np.zeros(6)
-        number[_jit.CLOCK] = clock
-        number[_jit.TOTAL] = self.total
-        number[_jit.NORM2] = float(np.dot(features.target.astype(float), features.target))
-        number[_jit.TOLERANCE] = PCT_TOLERANCE * number[_jit.NORM2]
+        active = np.argsort(1 - on, kind="stable")  # those that are on first
+        norm2, n_on = self._norm2, int(on.sum())
         shift = clock if not self.signed else 0
         rows, sizes = _pool_lists(pool, self._back)
         fixed = not pool.visited and not self.signed and len(pool.rows) > 0
@@ -103,10 +157,6 @@ class BinaryHerd:
         shared = np.array(
             [sum(comb(c, k) for k in range(1, self.order + 1)) for c in range(width + 1)], float
         )
-        tally = np.zeros(7, dtype=np.int64)
-        tally[_jit.ACTIVE] = len(chosen)
-        tally[_jit.STEPS] = setup.t
-        tally[_jit.POOL] = len(pool.rows)
         self._herd = _jit.Herd(
             target1=target[0].astype(np.float64),
             target2=fitted(target[1], 0, np.int32),
@@ -120,7 +170,7 @@ class BinaryHerd:
             sign=np.where(on > 0, -1.0, 1.0),
             on=on,
             active=active,
-            place=place,
+            place=np.argsort(active),
             pool=rows,
             pool_size=sizes,
             pool_score=np.zeros(len(sizes)),
@@ -131,10 +181,9 @@ class BinaryHerd:
             drift=np.zeros(width),
             pull3=np.zeros(width),
             rows3=np.zeros((2, width), dtype=np.int64),
-            number=number,
-            tally=tally,
+            number=np.array([clock, 0.0, 0.0, self.total, norm2, PCT_TOLERANCE * norm2]),
+            tally=np.array([n_on, setup.t, 0, 0, 0, len(pool.rows), 0], dtype=np.int64),
         )
-        self._features = features
         self._refresh()
         if fixed:
             self._follow_pool(pool)
@@ -150,20 +199,12 @@ class BinaryHerd:
         # one step of catching up costs about as much as four features of each state
         herd.tally[_jit.CATCH_UP] = int(herd.shared[herd.pool_size].mean() / 4)
 
-    def run(self, states: NDArray[Any]) -> None:
-        """Go on for ``len(states)`` steps and fill ``states``."""
-        start = 0
-        while start < len(states):
-            stop = min(start + self._make_room(), len(states))
-            part = states[start:stop]
-            direct = self._plain and states.dtype == np.int8
-            work = part if direct else np.empty(part.shape, dtype=np.int8)
-            _jit.herd_binary(
-                self._herd, work, self.order, self.signed, self.max_sweeps, self.remember
-            )
-            if not direct:
-                part[:] = work[:, self._back]
-            start = stop
+    def _run(self, states: NDArray[Any]) -> None:
+        direct = self._plain and states.dtype == np.int8
+        work = states if direct else np.empty(states.shape, dtype=np.int8)
+        _jit.herd_binary(self._herd, work, self.order, self.signed, self.max_sweeps, self.remember)
+        if not direct:
+            states[:] = work[:, self._back]
 
     def _make_room(self) -> int:
         """Fold the clock away so that no count overflows; return how many steps may follow."""
@@ -214,12 +255,6 @@ class BinaryHerd:
         return np.rint(np.concatenate(flat)).astype(np.int64)
 
     @property
-    def step_counts(self) -> StepCounts:
-        """Flips, restarts and violations so far."""
-        counts = self._herd.tally
-        return StepCounts(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
-
-    @property
     def visited(self) -> NDArray[np.int8]:
         """States in the pool, as rows of codes."""
         herd = self._herd
@@ -244,11 +279,8 @@ class BinaryHerd:
 
     def _refresh(self) -> None:
         """Compute score, value and fields from the weights."""
-        herd, weights = self._herd, self.weights
-        level = self._dense(weights)
-        phi = self._features.features(self.state)
-        herd.number[_jit.SCORE] = float(np.dot(weights.astype(float), phi))
-        herd.number[_jit.VALUE] = float(np.dot(weights.astype(float), self._features.target))
+        herd, level = self._herd, self._dense(self.weights)
+        herd.number[[_jit.SCORE, _jit.VALUE]] = self._score()
         x = herd.on * 2.0 - 1.0 if self.signed else herd.on.astype(float)
         herd.field[:] = level[0]
         if self.order >= 2:
@@ -261,7 +293,7 @@ class BinaryHerd:
 
 
 def room_in(table: NDArray[np.integer], step: int) -> int:
-    """How many additions of ``step`` fit into every entry of a table."""
+    """Return how many additions of ``step`` fit into every entry of a table."""
     largest = int(np.abs(table).max(initial=0))
     return (int(np.iinfo(table.dtype).max) - largest) // step
 
@@ -278,7 +310,7 @@ def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[np.inte
 def _pool_lists(
     pool: Pool, rename: NDArray[np.intp]
 ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Variables that are on in each row of a pool, renamed and ascending."""
+    """Return the variables that are on in each row of a pool, renamed and ascending."""
     capacity = max(pool.size if pool.visited else len(pool.rows), 1)
     lists = np.zeros((capacity, len(rename)), dtype=np.int32)
     sizes = np.zeros(capacity, dtype=np.intp)
@@ -287,11 +319,3 @@ def _pool_lists(
         lists[r, : len(on)] = on
         sizes[r] = len(on)
     return lists, sizes
-
-
-def _index_of_cliques(width: int, order: int) -> list[NDArray[np.intp]]:
-    """List all singles, pairs and triples, each as indices of shape (order, n)."""
-    return [
-        np.array([c for c in all_cliques(width, k) if len(c) == k], dtype=np.intp).reshape(-1, k).T
-        for k in range(1, order + 1)
-    ]

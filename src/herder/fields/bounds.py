@@ -1,4 +1,4 @@
-r"""Sharp bounds on what moments leave open: a linear programme and its dual.
+r"""Sharp bounds on what moments do not determine: a linear programme and its dual.
 
 Moments rarely fix the quantity one asks for. Over all distributions that have the given
 tables, an expectation E[f] fills an interval, whose ends are linear programmes over the
@@ -19,7 +19,7 @@ Its bounds hold for any number of columns, are never tighter than the joint ones
 with them when the distribution is exchangeable. For P(K > 0) and pairs they are the lower
 bound of [dawson1967]_ and the upper bound :math:`S_1 - 2 S_2 / D` of [kwerel1975]_.
 
-Any vector y gives a valid bound by weak duality, since q sums to one:
+Any vector y yields a valid bound by weak duality, since q sums to one:
 
 .. math:: \min_q \sum_x q(x) f(x) \;\ge\; \langle y, p \rangle + \min_x [f(x) - (A^T y)(x)].
 
@@ -44,7 +44,7 @@ from herder.models.moments import Moments
 
 __all__ = ["Bounds", "count_bounds", "expectation_bounds"]
 
-#: Moments are first taken as they stand. If no distribution has them, each probability (in
+#: Moments are first taken as they are. If no distribution has them, each probability (in
 #: the binomial programme: the mean over all sets of m columns) may be off by this much.
 WIDTH = 1e-9
 
@@ -72,8 +72,8 @@ class Bounds(Summarised):
     sharp : bool
         Whether every single bound is attained by some distribution with all the given
         moments, so that the moments alone imply nothing tighter. Different entries may need
-        different distributions. Binomial bounds are sharp only given the sums of the
-        moments, and say False.
+        different distributions. False for binomial bounds, which are sharp only given the
+        sums of the moments.
     """
 
     lower: NDArray[np.float64]
@@ -128,13 +128,9 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
     """
     one_of(method, "method", ("auto", "joint", "binomial"))
     if not moments.is_binary:
-        raise ParameterError(
-            "moments",
-            "be of columns with two values each",
-            got=f"alphabets of {tuple(sorted(set(moments.n_values)))} values; see "
-            "expectation_bounds",
-        )
-    # sums of the moments could hide contradictions; those within rounding are forgiven
+        got = f"alphabets of {sorted(set(moments.n_values))} values; see expectation_bounds"
+        raise ParameterError("moments", "be of columns with two values each", got=got)
+    # sums of the moments could hide contradictions; those within rounding are ignored
     known = [found for found in moments.contradictions() if found.kind != "stated"]
     if any(found.size > 10 * WIDTH for found in known):
         raise _inconsistent()
@@ -144,12 +140,10 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
         method = "joint" if small else "binomial"
     k = np.arange(width + 1)
     if method == "joint":
-        _require_small(moments)
-        ones = _all_states(moments).sum(axis=1, dtype=np.intp)
-        programme = _joint_programme(moments)
+        states = _all_states(moments)
+        ones, programme = states.sum(axis=1, dtype=np.intp), _joint_programme(moments, states)
     else:
-        ones = k
-        programme = _binomial_programme(moments)
+        ones, programme = k, _binomial_programme(moments)
     values = ones[:, None] > k if tail else ones[:, None] == k
     lower, upper = _bound_all(programme, values.astype(float))
     return Bounds(lower, upper, method, method == "joint")
@@ -165,7 +159,7 @@ def expectation_bounds(
     moments : Moments
         Moments of columns with any alphabets, over at most ``MAX_STATES`` states in all.
     function : callable
-        Takes an array of codes of shape (n_states, D) and gives one value for each state, or
+        Takes an array of codes of shape (n_states, D) and returns one value for each state, or
         several: shape (n_states,) or (n_states, n_functions).
 
     Returns
@@ -186,18 +180,14 @@ def expectation_bounds(
     >>> float(bounds.lower), float(bounds.upper)
     (0.25, 0.75)
     """
-    _require_small(moments)
     states = _all_states(moments)
     values = np.asarray(function(states), dtype=np.float64)
     if values.ndim not in (1, 2) or len(values) != len(states):
-        raise ParameterError(
-            "function",
-            f"give one value or one row for each of {len(states)} states",
-            got=f"shape {values.shape}",
-        )
+        rule = f"return one value or one row for each of {len(states)} states"
+        raise ParameterError("function", rule, got=f"shape {values.shape}")
     if not np.isfinite(values).all():
-        raise ParameterError("function", "give finite values", got="NaN or infinity")
-    lower, upper = _bound_all(_joint_programme(moments), values.reshape(len(states), -1))
+        raise ParameterError("function", "return finite values", got="NaN or infinity")
+    lower, upper = _bound_all(_joint_programme(moments, states), values.reshape(len(states), -1))
     shape = values.shape[1:]
     return Bounds(lower.reshape(shape), upper.reshape(shape), "joint", True)
 
@@ -233,7 +223,7 @@ class _Programme:
         if result.status == 2:
             raise _inconsistent()
         if result.status != 0:
-            raise RuntimeError(f"the solver gave up: {result.message}")
+            raise RuntimeError(f"the solver failed: {result.message}")
         self.found.append(result.x)
         if not self.width.any():
             return result.eqlin.marginals
@@ -254,12 +244,10 @@ class _Programme:
             }
         else:
             constraints = {"A_eq": self.rows, "b_eq": self.target}
-        options = {
-            "primal_feasibility_tolerance": SOLVER_TOL,
-            "dual_feasibility_tolerance": SOLVER_TOL,
-        }
+        kinds = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+        options = dict.fromkeys(kinds, SOLVER_TOL)
         result: Any = None
-        # The simplex method gives up now and then; the interior point method then helps.
+        # Now and then the simplex method fails and the interior point method does not.
         for solver in ("highs-ds", "highs-ipm"):
             result = linprog(values, **constraints, method=solver, options=options)
             if result.status in (0, 2):
@@ -268,12 +256,8 @@ class _Programme:
 
 
 def _inconsistent() -> ValueError:
-    return ParameterError(
-        "moments",
-        "be consistent",
-        got=f"tables that no distribution has within {WIDTH:g}; Moments.contradictions() may "
-        "say which of them disagree",
-    )
+    got = f"tables that no distribution has within {WIDTH:g}; see Moments.contradictions()"
+    return ParameterError("moments", "be consistent", got=got)
 
 
 def _bound_all(
@@ -283,11 +267,8 @@ def _bound_all(
     low, high = values.min(axis=0), values.max(axis=0)
     span = high - low
     unit = (values - low) / np.where(span > 0, span, 1.0)
-    ends = np.empty((2, values.shape[1]))
-    for j in range(values.shape[1]):
-        if span[j] == 0:
-            ends[:, j] = 0.0
-            continue
+    ends = np.zeros((2, values.shape[1]))
+    for j in np.flatnonzero(span):
         ends[0, j] = programme.least(unit[:, j])
         ends[1, j] = 1.0 - programme.least(1.0 - unit[:, j])
     # Where the moments fix the answer, rounding can swap the two ends.
@@ -295,23 +276,18 @@ def _bound_all(
     return low + span * ends[0], low + span * ends[1]
 
 
-def _require_small(moments: Moments) -> None:
+def _all_states(moments: Moments) -> NDArray[np.integer]:
+    """Return every state as a row of codes, in lexicographic order."""
     n_states = prod(moments.n_values)
     if n_states > MAX_STATES:
-        raise ParameterError(
-            "moments",
-            f"be over at most {MAX_STATES} states for the joint programme",
-            got=f'{n_states}; for counts of ones take method="binomial"',
-        )
-
-
-def _all_states(moments: Moments) -> NDArray[np.integer]:
-    """Every state as a row of codes, in lexicographic order."""
+        rule = f"be over at most {MAX_STATES} states for the joint programme"
+        got = f'{n_states}; for counts of ones take method="binomial"'
+        raise ParameterError("moments", rule, got=got)
     grid = np.indices(moments.n_values).reshape(moments.n_variables, -1)
     return grid.T.astype(code_dtype(moments.variables))
 
 
-def _joint_programme(moments: Moments) -> _Programme:
+def _joint_programme(moments: Moments, states: NDArray[np.integer]) -> _Programme:
     """Constrain the states by one row for each set of columns and codes other than 0.
 
     Together with the sum these rows span the same space as all cells of all tables, without
@@ -319,12 +295,11 @@ def _joint_programme(moments: Moments) -> _Programme:
     """
     from scipy.sparse import csr_array
 
-    states = _all_states(moments).astype(np.intp)
     n_values = moments.n_values
     row_parts, column_parts, targets = [], [], []
     start = 0
     for columns, cells in _marginals(moments).items():
-        codes = states[:, columns]
+        codes = states[:, columns].astype(np.intp)
         inside = np.flatnonzero((codes > 0).all(axis=1))
         cell = np.zeros(len(inside), dtype=np.intp)
         for m, i in enumerate(columns):
@@ -339,7 +314,7 @@ def _joint_programme(moments: Moments) -> _Programme:
 
 
 def _marginals(moments: Moments) -> dict[tuple[int, ...], NDArray[np.float64]]:
-    """Probabilities of the codes other than 0, for each set inside a clique; () comes first."""
+    """Return probabilities of the codes other than 0 for each set in a clique, () first."""
     sets: dict[tuple[int, ...], NDArray[np.float64]] = {(): np.ones(1)}
     for c, clique in enumerate(moments.cliques):
         # A constant column has no code but 0, and rows over it are empty.
@@ -373,7 +348,7 @@ def _binomial_programme(moments: Moments) -> _Programme:
 
 
 def _mean_of_ones(moments: Moments, size: int) -> float | None:
-    """Mean over all sets of ``size`` columns of P(all ones), or None if some are not known."""
+    """Return the mean of P(all ones) over all sets of ``size`` columns; None if not known."""
     wanted = comb(moments.n_variables, size)
     lengths = np.array([len(clique) for clique in moments.cliques])
     exact = lengths == size

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _clique_jit as _jit
-from herder.fields.binary import MAX_STEPS
-from herder.fields.system import PCT_TOLERANCE, Setup, StepCounts
+from herder.fields.binary import MAX_STEPS, Engine
+from herder.fields.system import PCT_TOLERANCE, Setup
 from herder.models.features import CliqueFeatures
 
 __all__ = ["CliqueHerd"]
 
 
-class CliqueHerd:
-    """Live state of a herd over listed cliques; `run` goes on from where it stands.
+class CliqueHerd(Engine):
+    """Live state of a herd over listed cliques.
 
     Parameters
     ----------
@@ -30,29 +30,18 @@ class CliqueHerd:
         Rate of each feature.
     """
 
+    jit = _jit
+
     def __init__(
-        self,
-        features: CliqueFeatures,
-        setup: Setup,
-        *,
-        rates: NDArray[np.int64] | None = None,
+        self, features: CliqueFeatures, setup: Setup, *, rates: NDArray[np.int64] | None = None
     ) -> None:
-        pool, scan = setup.pool, setup.scan
-        layout = features.layout
-        self.max_sweeps = setup.max_sweeps
-        self.remember = pool.visited
-        self._features = features
+        super().__init__(features, setup)
+        layout, pool, target = features.layout, setup.pool, features.target
         starts = np.cumsum([0, *(len(cliques) for cliques in features.site_cliques)])
         site_clique = np.concatenate(features.site_cliques).astype(np.intp)
         site = np.repeat(np.arange(features.n_variables), np.diff(starts))
         own = layout.members[site_clique] == site[:, None]
-        tally = np.zeros(6, dtype=np.int64)
-        tally[_jit.TOTAL] = features.units.total
-        tally[_jit.STEPS] = setup.t
-        tally[_jit.POOL] = len(pool.rows)
-        target = features.target
         rate = np.ones(features.n_features, dtype=np.int64) if rates is None else rates
-        norm2 = float(target.astype(float) @ target)
         coefficient, feature = features.coefficient, features.feature
         # one cell of each feature that shows its weight, and with which sign
         self._shown = np.zeros(features.n_features, dtype=np.intp)
@@ -71,31 +60,24 @@ class CliqueHerd:
             rate=rate[feature],
             drift=coefficient * (rate * target)[feature],
             weight=coefficient * setup.weights[feature],
-            scan=scan,
+            scan=setup.scan,
             state=setup.state.astype(np.int16),
             cell=layout.cells(setup.state),
             scores=np.zeros(int(layout.n_values.max()), dtype=np.int64),
             pool=pool.as_ring(),
-            tally=tally,
-            number=np.array(
-                [0.0, float((rate * target.astype(float)) @ target), PCT_TOLERANCE * norm2]
-            ),
+            tally=np.array([self.total, setup.t, 0, 0, 0, len(pool.rows)], dtype=np.int64),
+            number=np.array([0.0, rate * self._target @ target, PCT_TOLERANCE * self._norm2]),
         )
         self._refresh()
 
-    def run(self, states: NDArray[Any]) -> None:
-        """Go on for ``len(states)`` steps and fill ``states``."""
-        start = 0
-        while start < len(states):
-            stop = min(start + self._room(), len(states))
-            work = np.empty((stop - start, states.shape[1]), dtype=np.int16)
-            _jit.herd_cliques(self._herd, work, self.max_sweeps, self.remember)
-            states[start:stop] = work
-            self._refresh()
-            start = stop
+    def _run(self, states: NDArray[Any]) -> None:
+        work = np.empty(states.shape, dtype=np.int16)
+        _jit.herd_cliques(self._herd, work, self.max_sweeps, self.remember)
+        states[:] = work
+        self._refresh()
 
-    def _room(self) -> int:
-        """How many steps may follow before a score could leave int64."""
+    def _make_room(self) -> int:
+        """Return how many steps may follow before a score could leave int64."""
         herd = self._herd
         limit = 2**62 // len(herd.cell)
         fired = int(herd.rate.max()) * int(herd.tally[_jit.TOTAL])
@@ -115,18 +97,6 @@ class CliqueHerd:
         """The current weights, one per feature."""
         return self._herd.weight[self._shown] * self._herd.coefficient[self._shown]
 
-    @property
-    def step_counts(self) -> StepCounts:
-        """Flips, restarts and violations so far."""
-        counts = self._herd.tally
-        return StepCounts(*(int(counts[k]) for k in range(_jit.FLIPS, _jit.VIOLATIONS + 1)))
-
-    @property
-    def visited(self) -> NDArray[np.int16]:
-        """States in the pool, as rows of codes."""
-        return self._herd.pool[: self._herd.tally[_jit.POOL]].copy()
-
     def _refresh(self) -> None:
         """Sum <w, n> afresh."""
-        target = self._features.target.astype(float)
-        self._herd.number[_jit.VALUE] = float(self.weights.astype(float) @ target)
+        self._herd.number[_jit.VALUE] = float(self.weights.astype(float) @ self._target)

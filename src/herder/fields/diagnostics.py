@@ -1,4 +1,4 @@
-"""What a moment herd reached, and whether to trust it."""
+"""Diagnostics of a moment herd: moment error, rate, growth of the weights, copies."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from herder.maximise.exhaustive import best_state, n_states
 
 __all__ = ["MomentDiagnostics", "moment_diagnostics"]
 
-#: Spaces up to this many states are searched exhaustively to tell why weights grow.
+#: Spaces up to this many states are searched exhaustively to find out why weights grow.
 EXHAUSTIVE_STATES = 2**16
 
 #: A moment error that falls more slowly than this power of t has not begun to fall.
@@ -46,14 +46,12 @@ ENTERED = {
 VERDICTS: dict[str, tuple[Level, str]] = {
     "bounded": (
         "good",
-        "The weights stayed bounded, so the error falls as 1/T: twice as many rows, half the "
-        "error.",
+        "The weights stayed bounded, so the error falls as 1/T: twice the rows, half the error.",
     ),
     "inconsistent moments": (
         "warning",
         "No table of rows can have all the given counts: they contradict each other. The rows "
-        "follow counts that can exist, as near to the given ones as the herd gets; more rows "
-        "will not bring them nearer.",
+        "follow the nearest counts that the herd can reach; more rows will not reduce the error.",
     ),
     "stuck search": (
         "warning",
@@ -62,9 +60,8 @@ VERDICTS: dict[str, tuple[Level, str]] = {
     ),
     "undecided": (
         "warning",
-        "The run does not show whether the error would go on falling: it was too short, or the "
-        "given counts may contradict each other in a way that no simple check finds. Ask for "
-        "more rows.",
+        "The run is too short to show whether the error falls as 1/T, or the given counts "
+        "contradict each other in a way that no simple check finds. Ask for more rows.",
     ),
 }
 
@@ -89,25 +86,25 @@ class MomentDiagnostics(Summarised):
     worst : tuple of str
         Columns of the worst moment.
     rate : float
-        Fitted exponent of the moment error over the last half of the doublings; near -1 when
-        all is well.
+        Fitted exponent of the moment error over the last half of the doublings; near -1 in a
+        run whose weights stay bounded.
     trace : Trace
         Error and weight norm at doubling step counts.
     restarts : int
         Searches that had to start again.
     violations : int
-        Steps that broke the PCT inequality all the same.
+        Steps that broke the PCT inequality after a restart, too.
     growth : Diagnosis
         Whether the weights stay bounded, and if not, why.
     distance : float
         Euclidean distance between the moments and their averages, the distance to the
-        nearest consistent moments when ``growth`` says that they contradict each other.
+        nearest consistent moments when they contradict each other (see ``growth``).
     contradictions : tuple of str
         What no table could have among the given moments, worst first.
     copied : float or None
         Share of the states that equal a data row.
     duplicate_share : float or None
-        Share of the data rows that equal another data row: what chance gives.
+        Share of the data rows that equal another data row: what to expect by chance.
     restarts_at : {"visited", "rows", "none"}
         Where searches started again.
     """
@@ -133,7 +130,7 @@ class MomentDiagnostics(Summarised):
 
     @property
     def copies_stand_out(self) -> bool:
-        """Whether more states copy a data row than data rows copy each other, by far."""
+        """Whether far more states copy a data row than data rows copy each other."""
         if self.copied is None or self.duplicate_share is None:
             return False
         return self.copied > 0.01 and self.copied > 3 * self.duplicate_share
@@ -150,15 +147,11 @@ class MomentDiagnostics(Summarised):
             error += f"; hardly falling yet (t^{self.rate:.2f}): more states are needed"
         elif not np.isnan(self.rate):
             error += f"; falling as t^{self.rate:.2f}"
-        exact = f"counts of {counted(self.total, 'row')}, as they are"
-        rounded = f"shares, to multiples of 1/{self.total:,}"
+        form, units = "rounded", f"shares, to multiples of 1/{self.total:,}"
+        if self.exact:
+            form, units = "exact", f"counts of {counted(self.total, 'row')}, as they are"
         facts = [
-            Fact(
-                "moments",
-                "exact" if self.exact else "rounded",
-                "",
-                exact if self.exact else rounded,
-            ),
+            Fact("moments", form, "", units),
             Fact("moment error", self.moment_error, ".2e", error),
             Fact("restarts", self.restarts, "", RESTART_WORDS[self.restarts_at]),
             Fact("PCT violations", self.violations, "", f"of {counted(self.n_steps, 'step')}"),
@@ -174,16 +167,14 @@ class MomentDiagnostics(Summarised):
         return facts
 
     def warnings(self) -> list[Text]:
-        """Return what speaks against the moments or the states."""
+        """Return contradictions of the moments, and whether too many states are copies."""
         warnings = []
         if self.contradictions:
             n, worst = len(self.contradictions), self.contradictions[0]
             warnings.append(f"contradictions: {n:,}, the worst: {worst}")
         if self.copies_stand_out:
-            warnings.append(
-                "far more states copy a data row than chance explains; the counts single rows "
-                "out, do not publish these states as anonymous"
-            )
+            copies = "far more states copy a data row than chance explains"
+            warnings.append(f"{copies}; do not publish these states as anonymous")
         return [Text(warning, "warning") for warning in warnings]
 
     def sections(self) -> list[Section]:
@@ -196,40 +187,26 @@ class MomentDiagnostics(Summarised):
         ]
         chance = (
             "A state can equal a data row by chance: where there are few columns or a few very "
-            "common rows, it must. What chance explains is seen in the data, where rows equal "
-            "each other."
+            "common rows, it must. The data show what chance explains: rows that equal each other."
         )
         if self.copied is None:
-            chance = "The table itself was not at hand, so nothing was compared."
+            chance = "The table itself was not available, so nothing was compared."
+        falling = Picture(
+            "error",
+            self.trace,
+            "Moment error against the number of states on logarithmic axes, with a 1/T line.",
+            "The error of the matched moments after T states. The dashed line falls as 1/T.",
+        )
+        norm = Picture(
+            "norm",
+            self.trace,
+            "Norm of the weights against the number of states.",
+            "The guarantee holds if the weights level off, and not if the curve, on a logarithmic "
+            "axis, gets ever steeper.",
+        )
         return [
-            Section(
-                "Moment error",
-                [
-                    Facts(error),
-                    Picture(
-                        "error",
-                        self.trace,
-                        "Moment error against the number of states on logarithmic axes, with a "
-                        "1/T line.",
-                        "The error of the matched moments after T states. The dashed line falls "
-                        "as 1/T.",
-                    ),
-                ],
-            ),
-            Section(
-                "Weights",
-                [
-                    Text(verdict, level),
-                    Picture(
-                        "norm",
-                        self.trace,
-                        "Norm of the weights against the number of states.",
-                        "Weights that level off mean that the guarantee holds. The axis is "
-                        "logarithmic: a curve that gets ever steeper to the right means that it "
-                        "does not.",
-                    ),
-                ],
-            ),
+            Section("Moment error", [Facts(error), falling]),
+            Section("Weights", [Text(verdict, level), norm]),
             Section("Copied rows", [Text(f"{ENTERED[self.restarts_at == 'rows']} {chance}")]),
         ]
 
@@ -237,7 +214,7 @@ class MomentDiagnostics(Summarised):
 def moment_diagnostics(
     live: MomentHerd, index: RowIndex | None = None, copied: float | None = None
 ) -> MomentDiagnostics:
-    """Sum up the counted steps of a live herd, with the share of states that are copies."""
+    """Return the diagnostics of the counted steps; ``copied`` is the share of copies."""
     trace, counts, errors = live.trace, live.step_counts, live.errors()
     features = live.features
     at = int(np.argmax(np.abs(errors)))
@@ -275,8 +252,8 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
     if live.step_counts.violations == 0:
         return Diagnosis("bounded", "the PCT inequality held at every step")
     if len(trace.t) < 3:
-        return Diagnosis("undecided", "too few steps to tell")
-    # one weight that runs away hides in the norm of many: look at the largest as well
+        return Diagnosis("undecided", "too few steps to decide")
+    # the norm of many weights can hide one that grows: look at the largest as well
     paths = growth(trace.t, trace.norm), growth(trace.t, trace.t * trace.error)
     found = max(paths, key=lambda path: path.exponent)
     if not found.linear:

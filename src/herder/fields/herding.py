@@ -1,11 +1,11 @@
 r"""Moment herding: states whose averages match given moments, at rate 1/T.
 
 The function `moment_herd` runs the loop of `herder.fields.live.MomentHerd` and keeps the
-states; `herder.fields.moment.MomentHerder` is its scikit-learn face.
+states; `herder.fields.moment.MomentHerder` is the scikit-learn estimator.
 
 Departures from [welling2009]_: ties keep the current value (there a neuron at zero falls
 silent); an ascent that breaks the inequality of the perceptron cycling theorem starts again
-from a data row or a visited state (there it goes on); counts are herded as integers.
+from a data row or a visited state (there it continues); counts are herded as integers.
 """
 
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class MomentHerding(Summarised):
     samples : ndarray of shape (n_steps, n_variables)
         The states, as codes.
     variables : tuple of Variable
-        What the codes stand for.
+        The columns, whose labels the codes are.
     position : Position
-        Where the herd stands, to go on from with ``resume=``.
+        Where to continue with ``resume=``.
     diagnostics : MomentDiagnostics
         Moment error, rate, weight norm, restarts and verdict of these steps.
     """
@@ -63,11 +63,11 @@ def moment_herd(
     Parameters
     ----------
     moments : Moments
-        What the states shall match.
+        What the states must match.
     n_steps : int
         Number of states.
     resume : MomentHerding or Position, optional
-        Go on from an earlier result on the same moments: n then m steps equal n + m steps.
+        Continue an earlier result on the same moments: n then m steps equal n + m steps.
     **settings
         ``encoding``, ``restarts``, ``rows``, ``scan``, ``rates``, ``start_weights``,
         ``max_sweeps``: see `herder.fields.live.MomentHerd`.
@@ -80,9 +80,8 @@ def moment_herd(
     array([0.5 , 0.75])
     """
     if not isinstance(moments, Moments):
-        raise ParameterTypeError(
-            "moments", "be Moments", got=f"{type(moments).__name__}: see Moments.from_counts"
-        )
+        got = f"{type(moments).__name__}: see Moments.from_counts"
+        raise ParameterTypeError("moments", "be Moments", got=got)
     n_steps = positive_int(n_steps, "n_steps")
     position = resume.position if isinstance(resume, MomentHerding) else resume
     live = MomentHerd(moments, resume=position, **settings)

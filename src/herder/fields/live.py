@@ -1,4 +1,4 @@
-r"""A live moment herd: it advances, and it knows its weights, its trace and its position.
+r"""A live moment herd: it advances, and has weights, a trace and a position.
 
 Herding moments is the loop of [welling2009]_, equations 8 and 9,
 
@@ -7,7 +7,7 @@ Herding moments is the loop of [welling2009]_, equations 8 and 9,
 
 with coordinate ascent from the last state in place of the argmax (section 5 there). The
 average of :math:`\phi(s_t)` over T steps misses the target by :math:`(w_T - w_0) / T`, so the
-weights tell the moment error exactly, and bounded weights mean an error of order 1/T.
+weights determine the moment error exactly, and bounded weights mean an error of order 1/T.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from herder._validation import non_negative_int, one_of
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
-from herder.fields.binary import BinaryHerd
+from herder.fields.binary import BinaryHerd, Engine
 from herder.fields.clique import CliqueHerd
 from herder.fields.position import Position
 from herder.fields.system import Pool, Setup, StepCounts
@@ -32,8 +32,6 @@ from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
 __all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace", "check_codes"]
-
-Engine = BinaryHerd | AtomHerd | CliqueHerd
 
 RESTARTS = ("auto", "rows", "visited", "none")
 
@@ -52,13 +50,12 @@ STRIDE = 65_536
 #: Seconds between two reports of progress, about.
 BREATH = 0.1
 
-
 #: States of a burn-in that are in memory at a time.
 SKIPPED = 16_384
 
 
 class HerdSettings(TypedDict, total=False):
-    """How a herd runs; `MomentHerd` says what each setting means."""
+    """Settings of a herd, which `MomentHerd` documents."""
 
     encoding: str
     restarts: str
@@ -92,7 +89,7 @@ class Trace:
 
 
 class MomentHerd:
-    """A herd that matches moments; `advance` gives the next states.
+    """A herd that matches moments; `advance` returns the next states.
 
     Parameters
     ----------
@@ -112,9 +109,9 @@ class MomentHerd:
     start_weights : array-like of int of shape (n_features,), optional
         First weights, in units of 1/N, before rates.
     max_sweeps : int, default 0
-        Limit on the sweeps of one ascent; 0 goes on until nothing improves.
+        Limit on the sweeps of one ascent; 0 for none: until nothing improves.
     resume : Position, optional
-        Go on from there: n then m steps equal n + m steps.
+        Continue from there: n then m steps equal n + m steps.
     """
 
     def __init__(
@@ -147,35 +144,26 @@ class MomentHerd:
         if not isinstance(position, Position):
             raise ParameterTypeError("resume", "be a Position", got=type(resume).__name__)
         if position.origin != self._origin:
-            raise ParameterError(
-                "resume",
-                "come from the same moments, encoding and rates",
-                got=f"a position of {len(position.weights)} features that belongs to others",
-            )
+            rule = "come from the same moments, encoding and rates"
+            raise ParameterError("resume", rule, got=f"one of {len(position.weights)} features")
         self._check_position(position)
-        setup = Setup(
-            position.weights,
-            position.state,
-            position.t,
-            self._pool(known, position.visited),
-            _as_scan(scan, moments.n_variables),
-            non_negative_int(max_sweeps, "max_sweeps"),
-        )
-        if self.rates is not None:
-            self._engine: Engine = CliqueHerd(self.features, setup, rates=self.rates)
-        elif binary.serves(self.features, moments.is_complete, setup):
-            self._engine = BinaryHerd(self.features, setup)
-        elif atom.serves(self.features):
+        pool, order = self._pool(known, position.visited), _as_scan(scan, moments.n_variables)
+        limit = non_negative_int(max_sweeps, "max_sweeps")
+        setup = Setup(position.weights, position.state, position.t, pool, order, limit)
+        plain = self.rates is None
+        if plain and binary.serves(self.features, moments.is_complete, setup):
+            self._engine: Engine = BinaryHerd(self.features, setup)
+        elif plain and atom.serves(self.features):
             self._engine = AtomHerd(self.features, setup)
         else:
-            self._engine = CliqueHerd(self.features, setup)
+            self._engine = CliqueHerd(self.features, setup, rates=self.rates)
         self.t = position.t
         self._dtype = code_dtype(moments.variables)
         self._stride = 256
         self.reset_count()
 
     def reset_count(self) -> None:
-        """Begin to count here: the trace and the tally leave out all steps before."""
+        """Begin to count here: trace and step counts leave out all steps before."""
         self._since = self.t
         self._base = self._engine.weights
         self._counts_before = self._engine.step_counts
@@ -196,7 +184,7 @@ class MomentHerd:
         states = np.empty((n_steps, self.moments.n_variables), dtype=self._dtype)
         done = 0
         while done < n_steps:
-            counted = self.t - self._since
+            counted = self.n_counted
             to_point = (1 << counted.bit_length()) - counted  # up to the next power of two
             stride = STRIDE if on_progress is None else self._stride
             stop = min(done + to_point, done + stride, n_steps)
@@ -205,8 +193,7 @@ class MomentHerd:
             took = perf_counter() - began
             self.t += stop - done
             done = stop
-            counted = self.t - self._since
-            if counted & (counted - 1) == 0:
+            if self.n_counted & (self.n_counted - 1) == 0:
                 self._points.append(self._point())
             if on_progress is not None:
                 if took > 2 * BREATH:
@@ -231,7 +218,7 @@ class MomentHerd:
 
     @property
     def position(self) -> Position:
-        """Where the herd stands, to go on from later."""
+        """The current position, to continue from later."""
         engine = self._engine
         kept = engine.visited if self.restarts == "visited" else engine.visited[:0]
         return Position(self.t, engine.weights, engine.state, kept, self._origin)
@@ -245,11 +232,7 @@ class MomentHerd:
     def step_counts(self) -> StepCounts:
         """Flips, restarts and violations since the count began."""
         now, then = self._engine.step_counts, self._counts_before
-        return StepCounts(
-            now.flips - then.flips,
-            now.restarts - then.restarts,
-            now.violations - then.violations,
-        )
+        return StepCounts(*(a - b for a, b in zip(now, then, strict=True)))
 
     @property
     def trace(self) -> Trace:
@@ -261,7 +244,7 @@ class MomentHerd:
         return Trace(columns[0].astype(np.intp), columns[1], columns[2], columns[3])
 
     def errors(self) -> NDArray[np.float64]:
-        """Target minus average of each feature over the counted steps."""
+        """Return target minus average of each feature over the counted steps."""
         gap = (self._engine.weights - self._base).astype(float)
         if self.rates is not None:
             gap /= self.rates
@@ -270,12 +253,12 @@ class MomentHerd:
     def _point(self) -> tuple[int, float, float, float]:
         errors = self.errors()
         norm = float(np.linalg.norm(self._engine.weights.astype(float)))
-        norm /= self.features.units.total
         largest = float(np.abs(errors).max(initial=0.0))
-        return self.n_counted, largest, float(np.sqrt(np.mean(errors**2))), norm
+        rms = float(np.sqrt(np.mean(errors**2)))
+        return self.n_counted, largest, rms, norm / self.features.units.total
 
     def _digest(self) -> str:
-        """Tell which moments, encoding and rates a position belongs to."""
+        """Return a digest of the moments, encoding and rates that a position belongs to."""
         features = self.features
         parts = (features.layout.n_values, features.layout.members, features.target)
         found = sha256(f"{features.units.total} {features.encoding}".encode())
@@ -284,14 +267,11 @@ class MomentHerd:
         return found.hexdigest()
 
     def _check_position(self, position: Position) -> None:
-        """Refuse a position that compiled code would stumble over."""
+        """Raise an error for a position that compiled code cannot use."""
         weights, visited = position.weights, position.visited
         if weights.shape != (self.features.n_features,) or len(visited) > MEMORY:
-            raise ParameterError(
-                "resume",
-                f"hold {self.features.n_features} weights and at most {MEMORY} states visited",
-                got=f"{weights.shape} and {len(visited)}",
-            )
+            rule = f"hold {self.features.n_features} weights and at most {MEMORY} states visited"
+            raise ParameterError("resume", rule, got=f"{weights.shape} and {len(visited)}")
         for codes in (position.state[None], visited):
             check_codes(codes, self.moments, "resume")
 
@@ -309,9 +289,8 @@ def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
     if restarts == "auto":
         return "visited" if rows is None else "rows"
     if restarts == "rows" and rows is None:
-        raise ParameterError(
-            "restarts", "be 'auto', 'visited' or 'none' when no data rows are at hand", "rows"
-        )
+        rule = "be 'auto', 'visited' or 'none' without data rows"
+        raise ParameterError("restarts", rule, restarts)
     return restarts
 
 
@@ -327,11 +306,8 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
 def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
     start = np.asarray(start_weights)
     if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
-        raise ParameterError(
-            "start_weights",
-            f"be {features.n_features} integers in units of 1/{features.units.total}",
-            got=f"shape {start.shape} of {start.dtype}",
-        )
+        rule = f"be {features.n_features} integers in units of 1/{features.units.total}"
+        raise ParameterError("start_weights", rule, got=f"shape {start.shape} of {start.dtype}")
     if len(start) and max(int(start.max()), -int(start.min())) > MAX_START:
         raise ParameterError("start_weights", "lie within 2^40", np.abs(start).max())
     return start.astype(np.int64)
@@ -354,11 +330,8 @@ def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArra
     """Return rows of codes, which must be codes of the moments' values."""
     codes = np.asarray(rows)
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
-        raise ParameterError(
-            name,
-            f"be codes of shape (n, {moments.n_variables})",
-            got=f"shape {codes.shape} of {codes.dtype}",
-        )
+        rule = f"be codes of shape (n, {moments.n_variables})"
+        raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")
     if ((codes < 0) | (codes >= np.array(moments.n_values))).any():
         raise ParameterError(name, "hold codes of the moments' values", got="others")
     return codes

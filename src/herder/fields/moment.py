@@ -1,4 +1,4 @@
-"""`MomentHerder`: the scikit-learn face of moment herding, which takes tables and gives tables."""
+"""`MomentHerder`: the scikit-learn estimator of moment herding, from tables to tables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import check_fitted, non_negative_int, one_of, positive_int
-from herder.core.averages import RunningAverage
-from herder.core.plain import (
-    Arrays,
-    Header,
-    plain_estimator,
-    read_estimator,
+from herder._validation import (
+    check_fitted,
+    non_negative_int,
+    one_of,
+    positive_int,
+    row_weights,
 )
+from herder.core.averages import RunningAverage
+from herder.core.plain import Arrays, Header, plain_estimator, read_estimator
 from herder.core.state import State, nest, unnest
 from herder.data.source import TableSource, silent
 from herder.data.table_form import TableForm, read_form
@@ -51,26 +52,26 @@ class MomentHerder(BaseEstimator):
     cliques : list of lists of columns, optional
         Match these groups instead, by position or name.
     encoding : {"auto", "01", "+-1", "indicator"}, default "auto"
-        Features: 0/1 products for binary columns, whole tables where a column has more
-        than two values, unless told otherwise. The samples depend on it.
+        Features; "auto" takes 0/1 products for binary columns and whole tables where a column
+        has more than two values. The samples depend on it.
     restarts : {"auto", "rows", "visited", "none"}, default "auto"
         Where the search starts again when it fails the PCT inequality: at data rows (after
         `fit`), at states visited before (after `fit_moments`), or not at all.
     burn_in : int, default 0
-        First states to leave out.
+        States to discard at the start.
     scan : array-like of int, optional
         The order in which the search visits the columns.
     rates : array-like, optional
         Rate of each feature, rounded to 1/1024; they weigh the moment errors.
     max_sweeps : int, default 0
-        Limit on the sweeps of one search; 0 goes on until nothing improves.
+        Limit on the sweeps of one search; 0 for none: until nothing improves.
     missing : {"error", "category"}, default "error"
         Whether missing values are refused or are a category of their own.
     bins : int or mapping of column to int, optional
-        Cut numeric columns into quantile bins; the mean of each bin comes back.
+        Bin numeric columns by quantiles; samples hold the mean of each bin.
     contradictions : {"error", "nearest"}, default "error"
         Whether moments that no table can have are refused, or herded to the nearest
-        consistent ones; ``diagnostics_.distance`` then says how far they were.
+        consistent ones; ``diagnostics_.distance`` is then how far they were.
 
     Attributes
     ----------
@@ -81,7 +82,8 @@ class MomentHerder(BaseEstimator):
     feature_names_in_ : ndarray of str
         Names of the columns, when they have names.
     diagnostics_ : MomentDiagnostics
-        Of the latest `sample` or `herd`.
+        Of the latest `sample` or `herd`. Not saved with the estimator: the same call, which
+        returns the same rows, sets it again.
 
     Examples
     --------
@@ -133,9 +135,8 @@ class MomentHerder(BaseEstimator):
         if isinstance(X, Moments):
             raise ParameterTypeError("X", "be a table", got="Moments: use fit_moments")
         if isinstance(X, str | PathLike):
-            raise ParameterTypeError(
-                "X", "be a table", got=f"the path {str(X)!r}: read the file first"
-            )
+            got = f"the path {str(X)!r}: read the file first"
+            raise ParameterTypeError("X", "be a table", got=got)
         form = read_form(X)
         codes = encode(X, missing=self.missing, bins=self.bins)
         moments = Moments.from_codes(
@@ -143,7 +144,8 @@ class MomentHerder(BaseEstimator):
         )
         self._adopt(moments, form)
         if sample_weight is not None:  # a row that does not count is no row
-            codes = Codes(codes.variables, codes.rows[np.asarray(sample_weight) > 0])
+            weight = row_weights(sample_weight, codes.rows.shape[0])
+            codes = Codes(codes.variables, codes.rows[weight > 0])
         self._rows = restart_rows(codes)
         self._index = RowIndex.of(codes)
         if sample_weight is not None:
@@ -164,7 +166,7 @@ class MomentHerder(BaseEstimator):
         source : TableSource
             The file, opened by `herder.data.open_table`.
         max_memory : int
-            Bytes to keep to, about.
+            Approximate memory limit in bytes.
         progress : callable
             Called with the share that is done, and a note.
         """
@@ -190,18 +192,17 @@ class MomentHerder(BaseEstimator):
         return self
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Take moments instead of a table; `sample` then gives a mapping of columns."""
+        """Take moments instead of a table; `sample` then returns a mapping of columns."""
         if not isinstance(moments, Moments):
-            raise ParameterTypeError(
-                "moments", "be Moments", got=f"{type(moments).__name__}: see Moments.from_counts"
-            )
+            got = f"{type(moments).__name__}: see Moments.from_counts"
+            raise ParameterTypeError("moments", "be Moments", got=got)
         if self.contradictions == "error":
             moments.require_consistent()
         self._adopt(moments, TableForm("mapping", moments.names))
         return self
 
     def sample(self, n_samples: int, *, where: Mapping[str, Any] | None = None) -> Any:
-        """Return rows in the form of the fitted table; always the same ones.
+        """Return rows in the form of the fitted table; the same ones at every call.
 
         Parameters
         ----------
@@ -211,7 +212,7 @@ class MomentHerder(BaseEstimator):
             Only rows with these values: the others are herded and left out, so that rows
             follow the conditional distribution of the herd.
         """
-        self._check_fitted()
+        check_fitted(self, "moments_")
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
             return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
@@ -229,7 +230,7 @@ class MomentHerder(BaseEstimator):
         count_cells: bool = False,
         progress: Callable[[float, str], None] | None = None,
     ) -> Synthesis:
-        """Start to make the rows of `sample` in chunks, with a summary of what they reached.
+        """Start to make the rows of `sample` in chunks, with a summary of how closely they match.
 
         Parameters
         ----------
@@ -244,11 +245,12 @@ class MomentHerder(BaseEstimator):
         progress : callable, optional
             Called with the share that is done, and a note.
         """
-        self._check_fitted()
+        check_fitted(self, "moments_")
         if n_samples is None:
             n_samples = self.moments_.common_total
             if n_samples is None or n_samples < 2:
-                raise ParameterError("n_samples", "be given: the counts have no one total to take")
+                found = "have no common total" if n_samples is None else "are of a single row"
+                raise ParameterError("n_samples", f"be given: the counts {found}")
         return Synthesis(
             self.start(progress=progress),
             positive_int(n_samples, "n_samples"),
@@ -262,13 +264,15 @@ class MomentHerder(BaseEstimator):
     def herd(
         self, n_samples: int, *, resume: MomentHerding | Position | None = None
     ) -> MomentHerding:
-        """Return rows as codes, with diagnostics and the position to go on from."""
+        """Return rows as codes, with diagnostics and the position to continue from."""
         n_samples = positive_int(n_samples, "n_samples")
         position = resume.position if isinstance(resume, MomentHerding) else resume
         live = self.start(resume=position)
         samples = live.advance(n_samples)
-        copied, compared = (0, 1) if self._index is None else self._index.count(samples)
-        share = None if self._index is None else copied / max(compared, 1)
+        share = None
+        if self._index is not None:
+            copied, compared = self._index.count(samples)
+            share = copied / max(compared, 1)
         self.diagnostics_ = moment_diagnostics(live, self._index, share)
         return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
 
@@ -278,7 +282,7 @@ class MomentHerder(BaseEstimator):
         Parameters
         ----------
         function : callable
-            Takes rows in the form of `sample`, gives one number or array per row.
+            Takes rows in the form of `sample`, returns one number or array per row.
         n_samples : int
             Number of rows.
 
@@ -295,11 +299,8 @@ class MomentHerder(BaseEstimator):
             values = function(self._form.build(codes, self.moments_.variables))
             numbers = np.asarray(values, dtype=float)
             if numbers.shape[:1] != (len(codes),):
-                raise ParameterError(
-                    "function",
-                    "give one value per row",
-                    got=f"shape {numbers.shape} for {len(codes)} rows",
-                )
+                got = f"shape {numbers.shape} for {len(codes)} rows"
+                raise ParameterError("function", "return one value per row", got=got)
             return numbers.sum(axis=0)
 
         sums = RunningAverage(total)
@@ -308,7 +309,7 @@ class MomentHerder(BaseEstimator):
         return sums.value * sums.count / n_samples
 
     def stream(self) -> Iterator[Any]:
-        """Return rows one by one, for ever; the first n are those of ``sample(n)``."""
+        """Yield rows one by one, without end; the first n are those of ``sample(n)``."""
         live = self.start()
         while True:
             yield from self._form.rows(live.advance(STREAM_BLOCK), self.moments_.variables)
@@ -320,7 +321,7 @@ class MomentHerder(BaseEstimator):
         progress: Callable[[float, str], None] | None = None,
     ) -> MomentHerd:
         """Return a live herd, past the burn-in."""
-        self._check_fitted()
+        check_fitted(self, "moments_")
         live = MomentHerd(
             self.moments_,
             encoding=self.encoding,
@@ -333,17 +334,13 @@ class MomentHerder(BaseEstimator):
         )
         burn_in = non_negative_int(self.burn_in, "burn_in")
         if resume is None and burn_in:
-
-            def report(live: MomentHerd) -> None:
-                if progress is not None:
-                    progress(live.t / burn_in, "burn-in")
-
+            report = progress and (lambda live: progress(live.t / burn_in, "burn-in"))
             live.skip(burn_in, on_progress=report)
         return live
 
     def to_state(self) -> State:
         """Return the moments and the rows to restart from, and a header that JSON can hold."""
-        self._check_fitted()
+        check_fitted(self, "moments_")
         arrays, moments = moment_state.moments_to_state(self.moments_)
         form = moment_state.plain_form(self._form)
         header = {**plain_estimator(self), "moments": moments, "form": form}
@@ -355,7 +352,7 @@ class MomentHerder(BaseEstimator):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a herder of what `to_state` gave."""
+        """Make a herder of what `to_state` returned."""
         own = unnest("moments.", arrays)
         moments = moment_state.moments_from_state(own, header["moments"])
         herder = read_estimator(cls, header, moments.n_variables)
@@ -368,15 +365,13 @@ class MomentHerder(BaseEstimator):
 
     def _adopt(self, moments: Moments, form: TableForm) -> None:
         self._check_parameters()
-        if hasattr(self, "diagnostics_"):
-            del self.diagnostics_
+        for old in ("diagnostics_", "feature_names_in_"):
+            vars(self).pop(old, None)
         self.moments_, self._form = moments, form
         self._rows, self._index = None, None
         self.n_features_in_ = moments.n_variables
         if form.named:
             self.feature_names_in_ = np.array(moments.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _check_parameters(self) -> None:
         one_of(self.encoding, "encoding", ENCODINGS)
@@ -385,14 +380,9 @@ class MomentHerder(BaseEstimator):
         non_negative_int(self.burn_in, "burn_in")
         positive_int(self.order, "order")
 
-    def _check_fitted(self) -> None:
-        check_fitted(self, "moments_")
-
     def __sklearn_tags__(self) -> Any:
-        """Say that tables are categorical, and may be sparse or hold text."""
+        """Return the tags: tables are categorical, and may be sparse or hold text."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = True
+        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "category"
         return tags

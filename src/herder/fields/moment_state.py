@@ -38,7 +38,7 @@ def moments_to_state(moments: Moments) -> State:
             "name": variable.name,
             "values": [_plain_label(value) for value in variable.values],
             "dtype": variable.dtype,
-            "edges": None if variable.edges is None else list(variable.edges),
+            "edges": variable.edges,
         }
         for variable in moments.variables
     ]
@@ -48,26 +48,21 @@ def moments_to_state(moments: Moments) -> State:
         "members": moments.layout.members.astype(np.int64),
     }
     conflicts = [asdict(conflict) for conflict in moments.conflicts]
-    return arrays, {
-        "variables": columns,
-        "from_rows": bool(moments.from_rows),
-        "conflicts": conflicts,
-    }
+    from_rows = bool(moments.from_rows)
+    return arrays, {"variables": columns, "from_rows": from_rows, "conflicts": conflicts}
 
 
 def moments_from_state(arrays: Arrays, header: Header) -> Moments:
-    """Make moments of what `moments_to_state` gave."""
+    """Make moments of what `moments_to_state` returned."""
     variables = tuple(_variable(plain) for plain in header["variables"])
     width = len(variables)
     members = read_array(arrays, "members", (None, None), np.int64, low=-1, high=width - 1)
     cliques = tuple(tuple(row[row >= 0].tolist()) for row in members)
-    if len(set(cliques)) != len(cliques) or not all(
-        clique and list(clique) == sorted(set(clique)) for clique in cliques
-    ):
-        raise ValueError("cliques that are not sets of columns")
     names = [variable.name for variable in variables]
     if not cliques or len(set(names)) != width:
         raise ValueError(f"{len(cliques)} cliques of columns {names}")
+    if len(set(cliques)) < len(cliques) or any(not c or sorted({*c}) != [*c] for c in cliques):
+        raise ValueError("cliques that are not sets of columns")
     layout = CliqueLayout.of([variable.n_values for variable in variables], cliques)
     return Moments(
         variables,
@@ -114,19 +109,14 @@ def _label(plain: Any) -> Hashable:
 
 def plain_form(form: TableForm) -> Header:
     """Return the form of a table as JSON can hold it."""
-    schema = None
-    if form.schema is not None:
-        schema = {name: _plain_dtype(form.kind, kind) for name, kind in form.schema.items()}
-    labels = None
-    if form.labels is not None and form.kind == "pandas":
-        labels = [_plain_label(label) for label in form.labels.tolist()]
-    dtype = None if form.dtype is None else np.dtype(form.dtype).str
+    schema = form.schema and {n: _plain_dtype(form.kind, kind) for n, kind in form.schema.items()}
+    labels = form.labels.tolist() if form.kind == "pandas" else None
     return {
         "kind": form.kind,
         "names": list(form.names),
-        "dtype": dtype,
+        "dtype": None if form.dtype is None else np.dtype(form.dtype).str,
         "schema": schema,
-        "labels": labels,
+        "labels": labels and [_plain_label(label) for label in labels],
     }
 
 

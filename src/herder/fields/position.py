@@ -1,4 +1,4 @@
-"""Where a moment herd stands, and its file."""
+"""The position of a moment herd, and its file."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,7 +15,7 @@ __all__ = ["Position"]
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a herd stands; all that is needed to go on.
+    """The position of a herd: all that is needed to continue.
 
     Parameters
     ----------
@@ -53,12 +53,6 @@ class Position:
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a position of what `to_state` gave; the herd that goes on checks its codes."""
-        weights = read_array(arrays, "weights", (None,), np.int64)
-        return cls(
-            read_number(header, "t"),
-            weights,
-            arrays["state"],
-            arrays["visited"],
-            str(header["origin"]),
-        )
+        """Make a position of what `to_state` returned; `MomentHerd` checks its codes."""
+        t, weights = read_number(header, "t"), read_array(arrays, "weights", (None,), np.int64)
+        return cls(t, weights, arrays["state"], arrays["visited"], str(header["origin"]))

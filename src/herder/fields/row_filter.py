@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.models.conditional import column_codes
 from herder.models.moments import Moments
 
 __all__ = ["RowFilter"]
 
-#: Herded rows in a row that do not meet a condition before it is given up.
+#: Herded rows without one that meets a condition before the search is given up.
 MAX_FRUITLESS = 1_000_000
 
 
@@ -33,29 +34,18 @@ class RowFilter:
         self.text = " and ".join(
             f"{name}={'' if label is None else label}" for name, label in pairs
         )
-        self._wanted: dict[int, int] = {}
-        for name, label in pairs:
-            if name not in moments.names:
-                raise ParameterError("where", f"name columns {list(moments.names)}", name)
-            column = moments.names.index(name)
-            code = moments.variables[column].code(label)
-            if self._wanted.setdefault(column, code) != code:
-                raise ParameterError("where", "give a column one value", got=f"two for {name!r}")
-        self._fruitless = 0
-        self._found = 0
+        self._wanted = column_codes(moments, pairs)
+        self._fruitless = self._found = 0
         for clique in moments.cliques:
             if not set(clique) <= set(self._wanted):
                 continue
             if moments.table(clique)[tuple(self._wanted[i] for i in clique)] <= 0:
                 names = ", ".join(moments.names[i] for i in clique)
-                raise ParameterError(
-                    "where",
-                    "be met by some rows",
-                    got=f"{self.text}, which the counts of {names} exclude",
-                )
+                got = f"{self.text}, which the counts of {names} exclude"
+                raise ParameterError("where", "be met by some rows", got=got)
 
     def select(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Return the rows that meet the condition; raise when they have stopped coming."""
+        """Return the rows that meet the condition; raise an error if there were none for long."""
         keep = np.ones(len(codes), dtype=bool)
         for column, code in self._wanted.items():
             keep &= codes[:, column] == code
@@ -63,10 +53,8 @@ class RowFilter:
         self._found += len(matching)
         self._fruitless = 0 if len(matching) else self._fruitless + len(codes)
         if self._fruitless > MAX_FRUITLESS:
-            raise ParameterError(
-                "where",
-                "be met by some rows",
-                got=f"{self.text}, which {self._found} rows met at first and none of the "
-                f"last {self._fruitless:,} herded",
+            met = (
+                f"{self._found} rows met at first and none of the last {self._fruitless:,} herded"
             )
+            raise ParameterError("where", "be met by some rows", got=f"{self.text}, which {met}")
         return matching

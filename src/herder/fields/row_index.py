@@ -1,4 +1,4 @@
-"""What is kept of the rows of a table: hashes, to find copies of them, and starts of searches."""
+"""What is kept of the rows of a table: hashes, to find copies, and rows to restart from."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ MAX_RESTART_ROWS = 16_384
 
 @dataclass(frozen=True)
 class RowIndex:
-    """Hashes of data rows, to tell which samples copy one.
+    """Hashes of data rows, to find the samples that copy one.
 
     Of a table too long for the memory limit only rows whose hash is divisible by ``one_in`` are
-    kept, and samples are looked at by the same rule: equal rows have equal hashes, so the
+    kept, and samples are selected by the same rule: equal rows have equal hashes, so the
     shares are those of a sample of the distinct rows.
 
     Parameters
@@ -84,12 +84,10 @@ class RowIndex:
 
     def to_state(self) -> State:
         """Return the hashes and P(k), and a header that JSON can hold."""
-        arrays: Arrays = {"hashes": self.hashes}
-        if self.counts is not None:
-            arrays["counts"] = self.counts
-        binary = self.counts is not None
-        share = self.duplicate_share
-        return arrays, {"duplicate_share": share, "one_in": self.one_in, "binary": binary}
+        binary, share = self.counts is not None, self.duplicate_share
+        counts: Arrays = {} if self.counts is None else {"counts": self.counts}
+        facts = {"duplicate_share": share, "one_in": self.one_in, "binary": binary}
+        return {"hashes": self.hashes, **counts}, facts
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
@@ -97,19 +95,16 @@ class RowIndex:
         hashes = read_array(arrays, "hashes", (None,), np.uint64)
         if (hashes[1:] <= hashes[:-1]).any():
             raise ValueError("hashes that are not in order")
-        share, one_in = (
-            read_number(header, "duplicate_share", float),
-            read_number(header, "one_in"),
-        )
+        share = read_number(header, "duplicate_share", float)
+        one_in = read_number(header, "one_in")
         if share > 1 or one_in < 1 or one_in & (one_in - 1):
             raise ValueError(f"duplicate_share = {share}, one_in = {one_in}")
-        counts = None
-        if header["binary"]:
-            counts = read_array(arrays, "counts", (None,), low=0, high=1)
+        binary = header["binary"]
+        counts = read_array(arrays, "counts", (None,), low=0, high=1) if binary else None
         return cls(hashes, share, one_in, counts)
 
     def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
-        """Count the samples that equal a data row, and those that were looked at."""
+        """Return how many samples equal a data row, and how many were compared."""
         hashes = _selected(samples, self.one_in)
         if not len(self.hashes):
             return 0, len(hashes)
@@ -123,7 +118,7 @@ def _selected(rows: NDArray[np.integer], one_in: int) -> NDArray[np.uint64]:
 
 
 def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """64-bit hash of each row: the sum of one fixed number per column and value."""
+    """Return a 64-bit hash of each row: the sum of one fixed number per column and value."""
     total = np.zeros(len(codes), dtype=np.uint64)
     for j in range(codes.shape[1]):
         total += _mix(codes[:, j].astype(np.uint64) + np.uint64((j + 1) << 16))
@@ -131,7 +126,7 @@ def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64: every bit of the input changes half of the output."""
+    """Return splitmix64 of each entry: every bit of the input changes half of the output."""
     x = x * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -160,7 +155,7 @@ def index_source(
     keep_rows : bool
         Whether to keep rows to restart from: distinct ones, evenly spaced in a long table.
     max_memory : int
-        Bytes to keep to, about.
+        Approximate memory limit in bytes.
     progress : callable
         Called with the share that is done, and a note.
     """
@@ -182,7 +177,7 @@ def index_source(
 
 
 def restart_rows(codes: Codes) -> NDArray[np.integer]:
-    """Distinct rows to restart from, in lexicographic order (evenly spaced ones if too many)."""
+    """Return distinct rows to restart from, in order; evenly spaced ones if too many."""
     n_rows = codes.rows.shape[0]
     looked_at = min(n_rows, 8 * MAX_RESTART_ROWS)
     rows = codes.dense(np.unique(np.linspace(0, n_rows - 1, looked_at).astype(np.intp)))

@@ -1,8 +1,8 @@
-"""Rows that match the counts of a table, made chunk by chunk, and what they reached.
+"""Rows that match the counts of a table, made in chunks, and how closely they match.
 
 A table may be larger than memory, and so may the rows made from its counts: a `Synthesis` makes
-them in chunks and keeps what a reader asks afterwards, in constant memory: how closely the
-counts are matched, how many rows copy a row of the table, and how many ones rows have.
+them in chunks and keeps statistics in constant memory: how closely the counts are matched, how
+many rows copy a row of the table, and how many ones rows have.
 """
 
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ N_WORST = 10
 class Synthesis(Summarised):
     """Rows of a moment herd in chunks; `herder.MomentHerder.synthesise` starts one.
 
-    The rows are made when `codes` or `chunks` is gone through, once; `summary` describes them
+    The rows are made while `codes` or `chunks` is iterated, once; `summary` describes them
     afterwards.
 
     Parameters
@@ -104,9 +104,8 @@ class Synthesis(Summarised):
         other = [v.name for v in self.moments.variables if not v.is_binary]
         width = self.moments.n_variables
         if count_above is not None and other:
-            raise ParameterError(
-                "count_above", "go with 0/1 columns only", got=f"column {other[0]!r}"
-            )
+            got = f"column {other[0]!r}"
+            raise ParameterError("count_above", "go with 0/1 columns only", got=got)
         if count_above is not None and not 0 <= count_above < width:
             rule = f"be less than the number of columns, {width}"
             raise ParameterError("count_above", rule, count_above)
@@ -117,7 +116,7 @@ class Synthesis(Summarised):
         self._found = self._copied = self._compared = 0
 
     def codes(self) -> Iterator[NDArray[np.integer]]:
-        """Make the rows, as codes, in chunks of one size but for the last."""
+        """Yield the rows, as codes, in chunks of one size but for the last."""
         size = max(CHUNK_CELLS // self.moments.n_variables, 1)
         left = self.n_rows
         rows = self._herd(left, size)
@@ -131,7 +130,7 @@ class Synthesis(Summarised):
             left -= wanted
 
     def chunks(self) -> Iterator[dict[str, NDArray[Any]]]:
-        """Make the rows as columns of labels, in chunks of one size but for the last."""
+        """Yield the rows as columns of labels, in chunks of one size but for the last."""
         for codes in self.codes():
             yield decode(codes, self.moments.variables)
 
@@ -142,7 +141,7 @@ class Synthesis(Summarised):
 
     @property
     def diagnostics(self) -> MomentDiagnostics:
-        """What the rows made so far reached."""
+        """Diagnostics of the rows made so far."""
         return moment_diagnostics(self.live, self.index, self.copied)
 
     def reached(self) -> Moments | None:
@@ -192,7 +191,7 @@ class Synthesis(Summarised):
             self.ones += np.bincount(ones, minlength=len(self.ones))
 
     def summary(self, *, source: str = "the table") -> Summary:
-        """Return what was matched, how closely, and what was copied.
+        """Return what was matched, how closely, and how many rows are copies.
 
         Parameters
         ----------
@@ -208,11 +207,11 @@ class Synthesis(Summarised):
             used.append(Fact("where", self.condition.text, "", herded))
         blocks: list[Block] = [Facts([*used, *facts]), *warnings]
         if self.index is not None and self.index.one_in > 1:
-            part = f"one in {self.index.one_in} distinct rows"
-            blocks.append(Text(f"to keep to the memory limit, only {part} was compared"))
+            part = f"only one in {self.index.one_in} distinct rows was compared"
+            blocks.append(Text(f"to stay within the memory limit, {part}"))
         if self.count_above is not None:
             blocks.append(Facts(self._tail(self.count_above, found.moment_error)))
-        text = f"{matched.title}. Each says how often every combination of values occurs."
+        text = f"{matched.title}. Each counts how often every combination of values occurs."
         sections = [Section("What was matched", [Text(text), names, *matched.blocks])]
         reached = self.reached()
         if reached is not None:
@@ -236,27 +235,17 @@ class Synthesis(Summarised):
             "difference between the two."
         )
         description = "Shares among the rows against shares in the table, with differences."
-        options = {"reached": reached}
-        return [
-            Text(text),
-            Picture("agreement", self.moments, description, "", options),
-            worst_cells(self.moments, reached),
-        ]
+        dots = Picture("agreement", self.moments, description, "", {"reached": reached})
+        return [Text(text), dots, worst_cells(self.moments, reached)]
 
     def _counts(self) -> list[Block]:
-        shares = self.count_distributions()
+        shares, text = self.count_distributions(), "How many of the columns are 1 in a row."
         if "table" in shares:
             apart = total_variation(shares["table"], shares["synthetic rows"])
-            text = (
-                "How many of the columns are 1 in a row. This was not matched, so it is a test of "
-                f"what the counts leave open: {apart:.1%} of the rows would have to change for "
-                "the two to be equal."
-            )
+            change = f"{apart:.1%} of the rows would have to change for the two to be equal"
+            text += f" This statistic was not fitted: {change}."
         else:
-            text = (
-                "How many of the columns are 1 in a row. The counts of pairs alone do not fix "
-                "this: it is the herd's answer, and other tables with the same counts can differ."
-            )
+            text += " The counts of pairs do not determine it: other tables with them can differ."
         if self.condition is not None:
             text += f" The synthetic rows are those where {self.condition.text}."
         description = "Distribution of the number of ones in a row."

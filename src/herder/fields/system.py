@@ -11,7 +11,7 @@ always do. (Of very many data rows only some are kept, and then nearly always it
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,8 @@ __all__ = ["PCT_TOLERANCE", "MomentSystem", "Pool", "Setup", "StepCounts"]
 PCT_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class StepCounts:
-    """What a run cost: flips, restarts, and PCT violations that remained."""
+class StepCounts(NamedTuple):
+    """Work of a run: flips, restarts, and PCT violations that remained."""
 
     flips: int = 0
     restarts: int = 0
@@ -44,7 +43,7 @@ class Pool:
     size: int = 0
 
     def as_ring(self) -> NDArray[np.int16]:
-        """Rows padded to the capacity of the pool."""
+        """Return the rows, padded to the capacity of the pool."""
         capacity = max(self.size if self.visited else len(self.rows), 1)
         ring = np.zeros((capacity, self.rows.shape[1]), dtype=np.int16)
         ring[: len(self.rows)] = self.rows
@@ -133,7 +132,7 @@ class MomentSystem:
     def residual(
         self, weights: NDArray[np.int64], state: NDArray[np.integer], t: int
     ) -> NDArray[np.int64]:
-        """Target minus features, in units of 1/N; also where a visited state is remembered."""
+        """Return target minus features, in units of 1/N, and remember a visited state."""
         if self.pool.visited:
             if len(self._ring) < self.pool.size:
                 self._ring.append(state.copy())
@@ -144,15 +143,12 @@ class MomentSystem:
     def _ascend(
         self, weights: NDArray[np.int64], state: NDArray[np.integer]
     ) -> NDArray[np.integer]:
-        return ascend(
-            self.features, weights, state, scan=self.scan.tolist(), max_sweeps=self.max_sweeps
-        )
+        scan = self.scan.tolist()
+        return ascend(self.features, weights, state, scan=scan, max_sweeps=self.max_sweeps)
 
     def _score(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> Any:
-        cells = self.features.layout.cells(state)
-        return int(
-            (weights[self.features.feature[cells]] * self.features.coefficient[cells]).sum()
-        )
+        features, cells = self.features, self.features.layout.cells(state)
+        return int((weights[features.feature[cells]] * features.coefficient[cells]).sum())
 
     def _fails(self, weights: NDArray[np.int64], state: NDArray[np.integer]) -> bool:
         value = sum(int(w) * int(n) for w, n in zip(weights, self.features.target, strict=True))

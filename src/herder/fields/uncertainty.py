@@ -1,7 +1,7 @@
 r"""How far to trust a quantity that the moments do not determine.
 
 Herded states match the moments, but a quantity such as P(k ones) depends on more than
-the moments. Three numbers say how much to believe:
+the moments. Three numbers measure its uncertainty:
 
 - the *moment error* of the run: what is left of the fit itself, of order 1/T;
 - the *spread* of the quantity over herds that match the same moments in other ways: other
@@ -71,11 +71,9 @@ class Estimate(Summarised):
         columns = {"value": self.value, "lowest": self.lowest, "highest": self.highest}
         if self.bounds is not None:
             columns |= {"lower bound": self.bounds.lower, "upper bound": self.bounds.upper}
-        return Summary(
-            f"{self.what}, with its spread over {len(self.variants)} variants; "
-            f"moment error {self.moment_error:.1e}",
-            [entry_table(columns)],
-        )
+        title = f"{self.what}, with its spread over {len(self.variants)} variants"
+        error = f"moment error {self.moment_error:.1e}"
+        return Summary(f"{title}; {error}", [entry_table(columns)])
 
 
 def estimate_expectation(
@@ -92,7 +90,7 @@ def estimate_expectation(
     moments : Moments
         What is known.
     function : callable
-        Takes states as codes of shape (n, n_variables), gives the average of the quantity
+        Takes states as codes of shape (n, n_variables), returns the average of the quantity
         over them: a number or an array.
     n_steps : int, default 100_000
         States of each variant.
@@ -114,8 +112,7 @@ def estimate_expectation(
         states = live.advance(n_steps)
         variants[name] = np.asarray(function(states), dtype=float)
         if name == "default":
-            error = float(live.trace.error[-1])
-            half = n_steps // 2
+            error, half = float(live.trace.error[-1]), n_steps // 2
             if half:
                 variants["first half"] = np.asarray(function(states[:half]), dtype=float)
                 variants["second half"] = np.asarray(function(states[half:]), dtype=float)
@@ -137,16 +134,15 @@ def count_estimate(
     n_steps : int, default 100_000
         States of each variant.
     tail : bool, default False
-        Whether to give the probability of more than k ones.
+        Whether to return the probability of more than k ones.
     bounds : bool, default True
         Whether to compute the bounds, which contradictory moments do not have.
     """
     if not isinstance(moments, Moments):
         raise ParameterTypeError("moments", "be Moments", got=type(moments).__name__)
     if not isinstance(tail, bool):
-        raise ParameterTypeError(
-            "tail", "be True or False", got=f"{tail!r}: entry k is for more than k"
-        )
+        got = f"{tail!r}: entry k is for more than k"
+        raise ParameterTypeError("tail", "be True or False", got=got)
     if not moments.is_binary:
         raise ParameterError("moments", "be of binary columns for a count of ones")
     width = moments.n_variables
@@ -161,7 +157,7 @@ def count_estimate(
 
 
 def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:
-    """Herds that match the same moments in other ways."""
+    """Yield names and settings of herds that match the same moments in other ways."""
     width = moments.n_variables
     yield "default", {}
     if moments.is_binary:

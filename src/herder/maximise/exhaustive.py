@@ -1,6 +1,6 @@
 """Exhaustive search over all states: exact, for small spaces only."""
 
-from itertools import product
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,15 @@ MAX_STATES = 2**20
 
 def n_states(features: CliqueFeatures) -> int:
     """Count the states, as a Python integer that cannot overflow."""
-    total = 1
-    for k in features.layout.n_values.tolist():
-        total *= k
-    return total
+    return math.prod(features.layout.n_values.tolist())
 
 
 def all_states(features: CliqueFeatures) -> NDArray[np.int16]:
-    """Every state, in lexicographic order."""
-    if n_states(features) > MAX_STATES:
-        raise ValueError(
-            f"the space must have at most {MAX_STATES} states, got {n_states(features)}"
-        )
-    ranges = [range(k) for k in features.layout.n_values.tolist()]
-    return np.array(list(product(*ranges)), dtype=np.int16)
+    """Return every state, in lexicographic order."""
+    found, n_values = n_states(features), features.layout.n_values.tolist()
+    if found > MAX_STATES:
+        raise ValueError(f"the space must have at most {MAX_STATES} states, got {found}")
+    return np.indices(n_values).reshape(len(n_values), -1).T.astype(np.int16, order="C")
 
 
 def feature_table(
@@ -45,11 +40,8 @@ def best_state(features: CliqueFeatures, weights: NDArray[np.int64]) -> NDArray[
     scores = np.zeros(len(states), dtype=np.asarray(weights).dtype)
     layout = features.layout
     for c in range(layout.n_cliques):
-        members = layout.members[c]
-        inside = members >= 0
-        cells = (
-            layout.offsets[c]
-            + states[:, members[inside]].astype(np.intp) @ layout.strides[c, inside]
-        )
+        # members are padded, with strides of zero
+        local = states[:, layout.members[c]].astype(np.intp) @ layout.strides[c]
+        cells = layout.offsets[c] + local
         scores += weights[features.feature[cells]] * features.coefficient[cells]
     return states[int(np.argmax(scores))]

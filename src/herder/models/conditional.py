@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,20 @@ from herder.data.variables import Variable
 if TYPE_CHECKING:
     from herder.models.moments import Moments
 
-__all__ = ["conditional_tables"]
+__all__ = ["column_codes", "conditional_tables"]
+
+
+def column_codes(moments: Moments, where: Iterable[tuple[str, Hashable]]) -> dict[int, int]:
+    """Return the columns of some conditions, by position, with the codes of their values."""
+    found: dict[int, int] = {}
+    for name, label in where:
+        if name not in moments.names:
+            raise ParameterError("where", f"name columns of {list(moments.names)}", name)
+        column = moments.names.index(name)
+        code = moments.variables[column].code(label)
+        if found.setdefault(column, code) != code:
+            raise ParameterError("where", "give a column one value", got=f"two for {name!r}")
+    return found
 
 
 def conditional_tables(
@@ -29,12 +42,7 @@ def conditional_tables(
     where : mapping of column name to label
         The conditions.
     """
-    fixed: dict[int, int] = {}
-    for name, label in where.items():
-        if name not in moments.names:
-            raise ParameterError("where", f"name columns of {moments.names}", name)
-        column = moments.names.index(name)
-        fixed[column] = moments.variables[column].code(label)
+    fixed = column_codes(moments, where.items())
     if not fixed or len(fixed) == moments.n_variables:
         raise ParameterError("where", f"fix some of the {moments.n_variables} columns", len(fixed))
     tables: dict[tuple[int, ...], NDArray[np.float64]] = {}
@@ -44,11 +52,9 @@ def conditional_tables(
             at = tuple(fixed.get(i, slice(None)) for i in clique)
             tables[rest] = moments.table(clique)[at]
     if not tables:
-        raise ParameterError(
-            "where",
-            f"leave columns that share a clique with all of {list(where)}",
-            got=f"moments of order {moments.order}: count a higher order",
-        )
+        rule = f"leave columns that share a clique with all of {list(where)}"
+        got = f"moments of order {moments.order}: count a higher order"
+        raise ParameterError("where", rule, got=got)
     if not all(table.sum() > 0 for table in tables.values()):
         raise ParameterError("where", "have a positive count", got=f"none for {dict(where)}")
     left = sorted({i for rest in tables for i in rest})

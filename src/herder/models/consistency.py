@@ -1,4 +1,4 @@
-r"""What no table of rows could have: contradictions in published moments.
+r"""Contradictions in published moments: what no table of rows can have.
 
 Necessary conditions, in probabilities:
 
@@ -18,10 +18,9 @@ grow without end.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ from scipy import sparse
 from herder.core.summary import Table
 from herder.models.moments import Moments
 
-__all__ = ["Contradiction", "contradiction_table", "find_contradictions"]
+__all__ = ["Contradiction", "clique_title", "contradiction_table", "find_contradictions"]
 
 #: From the simplest rule to the least simple.
 KINDS = ("stated", "range", "sum", "marginal", "triangle")
@@ -124,7 +123,7 @@ def _groups(moments: Moments) -> Iterator[_Group]:
 
 
 def _worst(size: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Positions of the largest sizes above rounding, largest first, ties in order."""
+    """Return positions of the largest sizes above rounding, largest first, ties in order."""
     over = np.flatnonzero(size > ROUNDING)
     if len(over) > MAX_LISTED:
         over = np.sort(over[np.argpartition(-size[over], MAX_LISTED)[:MAX_LISTED]])
@@ -143,20 +142,18 @@ def _ranges(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
                 message = _frechet(moments, members, table)
             else:
                 cell = np.unravel_index(int(np.argmax(excess[n])), table.shape)
-                value = _number(table[cell])
-                message = f"{_event(moments, members, cell)} = {value} must lie between 0 and 1"
+                event = _event(moments, members, cell)
+                message = f"{event} = {table[cell]:.6g} must lie between 0 and 1"
             yield Contradiction("range", _columns(moments, members), float(size[n]), message)
 
 
 def _frechet(moments: Moments, members: tuple[int, ...], table: NDArray[np.float64]) -> str:
-    a, b = members
+    a, b = (_event(moments, (member,), (1,)) for member in members)
     p_a, p_b = table[1].sum(), table[:, 1].sum()
     return (
-        f"{_event(moments, members, (1, 1))} = {_number(table[1, 1])} must lie between "
-        f"max(0, p_a + p_b - 1) = {_number(max(0.0, p_a + p_b - 1))} and "
-        f"min(p_a, p_b) = {_number(min(p_a, p_b))}, with "
-        f"p_a = {_event(moments, (a,), (1,))} = {_number(p_a)} and "
-        f"p_b = {_event(moments, (b,), (1,))} = {_number(p_b)}"
+        f"{_event(moments, members, (1, 1))} = {table[1, 1]:.6g} must lie between "
+        f"max(0, p_a + p_b - 1) = {max(0.0, p_a + p_b - 1):.6g} and min(p_a, p_b) = "
+        f"{min(p_a, p_b):.6g}, with p_a = {a} = {p_a:.6g} and p_b = {b} = {p_b:.6g}"
     )
 
 
@@ -164,26 +161,23 @@ def _sums(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
     for group in groups:
         size = np.abs(group.tables.reshape(len(group.tables), -1).sum(axis=1) - 1.0)
         for n in _worst(size):
-            members = tuple(group.members[n].tolist())
+            columns = _columns(moments, group.members[n])
             total = moments.totals[group.cliques[n]]
-            got = total * group.tables[n].sum()
-            message = (
-                f"the counts of {_title(moments, members)} must add up to their total "
-                f"{_number(total)}, got {_number(got)}"
-            )
-            yield Contradiction("sum", _columns(moments, members), float(size[n]), message)
+            rule = f"the counts of {clique_title(columns)} must add up to their total {total:.6g}"
+            message = f"{rule}, got {total * group.tables[n].sum():.6g}"
+            yield Contradiction("sum", columns, float(size[n]), message)
 
 
 def _marginals(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
-    """Compare all tables that tell the distribution of the same columns with the first one."""
-    told: dict[tuple[int, ...], list[tuple[_Group, tuple[int, ...]]]] = defaultdict(list)
+    """Compare all tables over the same columns with the first one."""
+    shared: dict[tuple[int, ...], list[tuple[_Group, tuple[int, ...]]]] = defaultdict(list)
     for group in groups:
         width = group.members.shape[1]
         for k in range(1, width + 1):
             for axes in combinations(range(width), k):
                 shape = tuple(group.tables.shape[1 + axis] for axis in axes)
-                told[shape].append((group, axes))
-    for shape, parts in told.items():
+                shared[shape].append((group, axes))
+    for shape, parts in shared.items():
         if any(len(axes) < group.members.shape[1] for group, axes in parts):
             yield from _disagreements(moments, shape, parts)
 
@@ -206,13 +200,13 @@ def _disagreements(
         members = tuple(columns[n].tolist())
         flat = int(np.argmax(difference[n]))
         cell = np.unravel_index(flat, shape)
-        here, there = moments.cliques[clique[n]], moments.cliques[clique[first[n]]]
+        here, there = (_columns(moments, moments.cliques[clique[k]]) for k in (n, first[n]))
         message = (
-            f"{_title(moments, here)} gives {_event(moments, members, cell)} = "
-            f"{_number(marginal[n, flat])}, but {_title(moments, there)} gives "
-            f"{_number(marginal[first[n], flat])}"
+            f"{clique_title(here)} gives {_event(moments, members, cell)} = "
+            f"{marginal[n, flat]:.6g}, but {clique_title(there)} gives "
+            f"{marginal[first[n], flat]:.6g}"
         )
-        yield Contradiction("marginal", _columns(moments, here), float(size[n]), message)
+        yield Contradiction("marginal", here, float(size[n]), message)
 
 
 def _marginal(group: _Group, axes: tuple[int, ...]) -> NDArray[np.float64]:
@@ -235,12 +229,11 @@ def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction
         if group.tables.shape[1:] == (2,):
             one[group.members[:, 0]] = group.tables[:, 1]
     # which pair it is, counted from 1: 0 is a pair that is not known
-    number = np.concatenate([np.arange(1, len(i) + 1)] * 2)
+    number = np.tile(np.arange(1, len(i) + 1), 2)
     ends = (np.concatenate([i, j]), np.concatenate([j, i]))
     known = sparse.csr_array((number, ends), shape=(width, width))
     shares = np.concatenate([[np.nan], both_one])
-    sizes: list[NDArray[np.float64]] = []
-    places: list[NDArray[np.intp]] = []
+    found = [np.empty((0, 5))]  # excess, which of the two rules, and the columns
     for a in range(width):
         near = np.sort(known.indices[known.indptr[a] : known.indptr[a + 1]])
         if len(near) < 2:
@@ -254,47 +247,38 @@ def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction
             if kind:  # symmetric in all three columns
                 allowed = allowed & (near[:, None] > a)
             excess = np.where(allowed, excess, np.nan)
-            b, c = np.nonzero(excess > ROUNDING)
-            worst = _worst(excess[b, c])
-            b, c = b[worst], c[worst]
-            sizes.append(excess[b, c])
+            b, c = np.unravel_index(_worst(excess.ravel()), excess.shape)
             triple = (np.full(len(b), kind), np.full(len(b), a), near[b], near[c])
-            places.append(np.column_stack(triple))
-    if not sizes:
-        return
-    size, place = np.concatenate(sizes), np.concatenate(places)
-    for n in _worst(size):
-        kind, a, b, c = place[n].tolist()
-        pairs_of = [(min(i, j), max(i, j)) for i, j in ((a, b), (a, c), (b, c))]
-        both = [_event(moments, pair, (1, 1)) for pair in pairs_of]
+            found.append(np.column_stack([excess[b, c], *triple]))
+    rows = np.concatenate(found)
+    for n in _worst(rows[:, 0]):
+        size, (kind, a, b, c) = float(rows[n, 0]), rows[n, 1:].astype(np.intp).tolist()
+        both = [_event(moments, sorted(pair), (1, 1)) for pair in ((a, b), (a, c), (b, c))]
         alone = [_event(moments, (k,), (1,)) for k in (a, b, c)]
         if kind:
             rule, bound = f"{' + '.join(alone)} - {' - '.join(both)}", "1"
-            value = 1.0 + size[n]
+            value = 1.0 + size
         else:
-            rule, bound = f"{both[0]} + {both[1]} - {both[2]}", f"{alone[0]} = {_number(one[a])}"
-            value = one[a] + size[n]
-        message = f"{rule} = {_number(value)} must be at most {bound}"
-        columns = _columns(moments, tuple(sorted((a, b, c))))
-        yield Contradiction("triangle", columns, float(size[n]), message)
+            rule, bound = f"{both[0]} + {both[1]} - {both[2]}", f"{alone[0]} = {one[a]:.6g}"
+            value = one[a] + size
+        message = f"{rule} = {value:.6g} must be at most {bound}"
+        columns = _columns(moments, sorted((a, b, c)))
+        yield Contradiction("triangle", columns, size, message)
 
 
-def _columns(moments: Moments, members: tuple[int, ...]) -> tuple[str, ...]:
+def _columns(moments: Moments, members: Iterable[int]) -> tuple[str, ...]:
     return tuple(moments.names[i] for i in members)
 
 
-def _title(moments: Moments, members: tuple[int, ...]) -> str:
-    kind = {1: "the single", 2: "the pair", 3: "the triple"}.get(len(members), "the clique")
-    return f"{kind} {', '.join(_columns(moments, members))}"
+def clique_title(columns: Sequence[str]) -> str:
+    """Return what messages call a group of columns."""
+    kind = {1: "the single", 2: "the pair", 3: "the triple"}.get(len(columns), "the clique")
+    return f"{kind} {', '.join(columns)}"
 
 
-def _event(moments: Moments, members: tuple[int, ...], cell: tuple[int | np.intp, ...]) -> str:
+def _event(moments: Moments, members: Sequence[int], cell: Sequence[int | np.intp]) -> str:
     parts = [
         f"{moments.names[i]}={moments.variables[i].values[code]}"
         for i, code in zip(members, cell, strict=True)
     ]
     return f"P({', '.join(parts)})"
-
-
-def _number(value: Any) -> str:
-    return f"{float(value):.6g}"

@@ -7,7 +7,8 @@ same on both sides. A graph of networkx holds W on its edges (``weight``) and b 
 Labels become names, and names labels; a model without names has the labels 0 to n - 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -60,17 +61,10 @@ def from_dimod(quadratic: Any) -> PairwiseModel:
     labels = list(quadratic.linear)
     if not labels:
         raise ParameterError("quadratic", "have variables", got="none")
-    place = {label: i for i, label in enumerate(labels)}
-    edges = [(place[i], place[j]) for i, j in quadratic.quadratic]
-    return PairwiseModel.from_edges(
-        len(labels),
-        np.array(edges, dtype=np.intp),
-        [-float(weight) for weight in quadratic.quadratic.values()],
-        [-float(bias) for bias in quadratic.linear.values()],
-        (0, 1) if quadratic.vartype.name == "BINARY" else (-1, 1),
-        offset=float(quadratic.offset),
-        names=_names(labels),
-    )
+    weights = {edge: -float(weight) for edge, weight in quadratic.quadratic.items()}
+    biases = [-float(bias) for bias in quadratic.linear.values()]
+    states = (0, 1) if quadratic.vartype.name == "BINARY" else (-1, 1)
+    return _model(labels, weights, biases, states, float(quadratic.offset))
 
 
 def to_networkx(model: PairwiseModel) -> Any:
@@ -115,34 +109,40 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
         raise ParameterTypeError("graph", "be a networkx Graph", got=type(graph).__name__)
     if graph.is_directed() or graph.is_multigraph():
-        raise ParameterError(
-            "graph", "be undirected and have no parallel edges", got=type(graph).__name__
-        )
+        kind = type(graph).__name__
+        raise ParameterError("graph", "be undirected and have no parallel edges", got=kind)
     written = graph.graph.get("states", (0, 1) if states is None else states)
     if states is not None and tuple(states) != tuple(written):
         raise ParameterError("states", f"be {tuple(written)} as in the graph", states)
     labels = list(graph.nodes)
     if not labels:
         raise ParameterError("graph", "have nodes", got="none")
-    place = {label: i for i, label in enumerate(labels)}
-    edges, weights = [], []
+    weights = {}
     for one, other, weight in graph.edges(data="weight"):
         if one == other:
             raise ParameterError("graph", "have no self-loops", got=f"one at {one!r}")
         if weight is None:
-            raise ParameterError(
-                "graph", "have a weight on every edge", got=f"none at {(one, other)}"
-            )
-        edges.append((place[one], place[other]))
-        weights.append(weight)
+            at = f"none at {(one, other)}"
+            raise ParameterError("graph", "have a weight on every edge", got=at)
+        weights[one, other] = weight
+    biases = [bias for _, bias in graph.nodes(data="bias", default=0.0)]
+    return _model(labels, weights, biases, written, graph.graph.get("offset", 0.0))
+
+
+def _model(
+    labels: list[Any],
+    weights: Mapping[tuple[Any, Any], Any],
+    biases: list[Any],
+    states: Sequence[int],
+    offset: float,
+) -> PairwiseModel:
+    """Make a model of labelled sites; labels 0 to n - 1 are those of a model without names."""
+    place = {label: i for i, label in enumerate(labels)}
+    edges = np.array([(place[i], place[j]) for i, j in weights], dtype=np.intp)
+    names = None if labels == list(range(len(labels))) else labels
+    values = list(weights.values())
     return PairwiseModel.from_edges(
-        len(labels),
-        np.array(edges, dtype=np.intp),
-        weights,
-        [bias for _, bias in graph.nodes(data="bias", default=0.0)],
-        written,
-        offset=graph.graph.get("offset", 0.0),
-        names=_names(labels),
+        len(labels), edges, values, biases, states, offset=offset, names=names
     )
 
 
@@ -150,18 +150,10 @@ def _labels(model: PairwiseModel) -> list[Any]:
     return list(range(model.n_sites)) if model.names is None else list(model.names)
 
 
-def _names(labels: list[Any]) -> list[str] | None:
-    """Return no names for the labels of a model without names."""
-    return None if labels == list(range(len(labels))) else [str(label) for label in labels]
-
-
 def _import(library: str, needs: str) -> Any:
-    """Import a library, or say how to install it."""
-    from importlib import import_module
-
+    """Import a library; the error names how to install it."""
     try:
         return import_module(library)
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"{needs} needs {library}, which is not installed: pip install {library}"
-        ) from None
+        missing = f"{needs} needs {library}, which is not installed: pip install {library}"
+        raise ModuleNotFoundError(missing) from None

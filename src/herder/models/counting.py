@@ -7,40 +7,15 @@ exclusion, one column at a time,
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from herder._errors import ParameterError, ParameterTypeError
 from herder.data.variables import Codes
 from herder.models.layout import CliqueLayout
 
-__all__ = [
-    "binary_tables",
-    "count_binary",
-    "count_cells",
-    "exclude",
-    "row_weight",
-]
+__all__ = ["binary_tables", "count_binary", "count_cells", "exclude"]
 
 #: Rows counted at a time: a float32 sum of that many ones is exact.
 BLOCK = 65_536
-
-
-def row_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Check the weights of rows; None when every row counts once."""
-    if sample_weight is None:
-        return None
-    try:
-        weight = np.asarray(sample_weight, dtype=float)
-    except (TypeError, ValueError):
-        raise ParameterTypeError("sample_weight", "be numbers", sample_weight) from None
-    if weight.shape != (n_rows,):
-        raise ParameterError("sample_weight", f"have shape ({n_rows},)", weight.shape)
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        wrong = weight[~(np.isfinite(weight) & (weight >= 0))][0]
-        raise ParameterError("sample_weight", "be finite and not negative", wrong)
-    if weight.sum() == 0:
-        raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
-    return weight
 
 
 def count_cells(
@@ -85,7 +60,7 @@ def count_binary(
                 on = rows[:, i] > 0
                 triples[i] += scaled[on].T @ rows[on]
     counts = binary_tables(total, ones, pairs, triples, order)
-    # rounding must not leave a weight a hair below zero
+    # rounding must not leave a weight slightly below zero
     return counts if weight is None else np.maximum(counts, 0.0), total
 
 
@@ -96,7 +71,7 @@ def binary_tables(
     triples: NDArray[np.float64],
     order: int,
 ) -> NDArray[np.float64]:
-    """Full tables of all cliques from the counts of all-ones, flat."""
+    """Return the full tables of all cliques, flat, from the counts of all-ones."""
     width = len(ones)
     levels = [[np.full(width, total), ones]]
     if order >= 2 and width >= 2:
@@ -110,7 +85,7 @@ def binary_tables(
 
 
 def exclude(ones: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cells of many 0/1 tables from counts of ones, by inclusion and exclusion.
+    """Return the cells of many 0/1 tables from counts of ones, by inclusion and exclusion.
 
     Parameters
     ----------

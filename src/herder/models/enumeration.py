@@ -1,6 +1,6 @@
 r"""Sums over all states of a field.
 
-Sites are cut into low ones, the first few, and high ones. For fixed high sites a state of the
+Sites are split into low ones, the first few, and high ones. For fixed high sites a state of the
 low ones has the score
 
 .. math:: S(x_{low}) + \sum_{i\,low} f_i(x_i), \qquad
@@ -8,9 +8,9 @@ low ones has the score
 
 with S made once. The second sum is made by doubling: from the scores of all states of k sites
 come those of k + 1 sites by one addition each. So a state costs a few additions and one
-exponential, nothing is carried from state to state, and no rounding errors pile up. Sums
+exponential, nothing is carried from state to state, and rounding errors do not accumulate. Sums
 over the low sites alone, over the high ones alone, and the low marginals for each state of the
-high ones give every marginal of sites and pairs.
+high ones yield every marginal of sites and pairs.
 """
 
 from typing import NamedTuple
@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from herder.models.factors import Factors
+from herder.models.factors import Factors, Sums
 
-__all__ = ["MAX_LISTED", "MAX_STATES", "Enumeration", "draw", "enumerate_states"]
+__all__ = ["MAX_LISTED", "MAX_STATES", "draw", "enumerate_states"]
 
 #: More states are not enumerated: 2^25 take one or two seconds.
 MAX_STATES = 2**25
@@ -34,17 +34,8 @@ LOW_CELLS = 2**13
 BLOCK = 2**17
 
 
-class Enumeration(NamedTuple):
-    """What sums over all states give."""
-
-    log_partition: float  # without the offset
-    marginals: NDArray[np.float64]  # (n, q)
-    pair_marginals: NDArray[np.float64]  # (m, q, q)
-    probabilities: NDArray[np.float64] | None  # (q^n,), site 0 is the lowest digit
-
-
 class _Split(NamedTuple):
-    """A field cut into low and high sites; states of either are numbered by their digits."""
+    """A field split into low and high sites; states of either are numbered by their digits."""
 
     factors: Factors
     couplings: NDArray[np.float64]  # (n, n)
@@ -76,7 +67,7 @@ class _Split(NamedTuple):
         return found
 
 
-def enumerate_states(factors: Factors) -> Enumeration:
+def enumerate_states(factors: Factors) -> Sums:
     """Sum over all states."""
     q, split = factors.n_states, _split(factors)
     low_cells, n_low = len(split.low_scores), split.n_low
@@ -114,7 +105,7 @@ def enumerate_states(factors: Factors) -> Enumeration:
             joint = p_high[:, None] * given[:, i]
             pairs[e] = joint.reshape(-1, q, q ** (j - n_low), q).sum(axis=(0, 2)).T
     probabilities = None if listed is None else np.exp(listed - log_partition).ravel()
-    return Enumeration(log_partition, marginals, pairs, probabilities)
+    return Sums(log_partition, marginals, pairs, probabilities)
 
 
 def draw(factors: Factors, n_samples: int, rng: np.random.Generator) -> NDArray[np.int8]:
@@ -175,7 +166,7 @@ def _pair(weights: NDArray[np.float64], i: int, j: int, q: int) -> NDArray[np.fl
 
 
 def _digits(numbers: NDArray[np.intp], q: int, n_sites: int) -> NDArray[np.intp]:
-    """Digits (k, n) of state numbers, the lowest first."""
+    """Return the digits (k, n) of state numbers, the lowest first."""
     return numbers[:, None] // q ** np.arange(n_sites) % q
 
 

@@ -19,7 +19,7 @@ from herder._errors import ParameterError
 from herder._validation import generator, one_of, positive_int
 from herder.core.summary import Fact, Facts, Summarised, Summary, counted
 from herder.models import enumeration, transfer
-from herder.models.factors import Factors, Field, factors_of, mean_score
+from herder.models.factors import Factors, Field, factors_of
 from herder.models.frontier import MAX_CELLS, Plan, plan_sum
 from herder.models.pairwise import PairwiseModel
 
@@ -88,7 +88,7 @@ def exact_field(model: Field, method: str = "auto") -> Exact:
         The field.
     method : {"auto", "enumerate", "transfer"}
         Over all states, or site by site. ``"auto"`` enumerates up to 2^20 states, and takes the
-        cheaper way beyond, if it is a matter of a minute.
+        cheaper way beyond, if that takes about a minute at most.
 
     Examples
     --------
@@ -99,13 +99,14 @@ def exact_field(model: Field, method: str = "auto") -> Exact:
     ('transfer', 1.126928)
     """
     factors = factors_of(model)
-    found, plan = _choose(factors, method)
+    plan = _plan(factors, method)
     if plan is None:
         sums = enumeration.enumerate_states(factors)
-        probabilities = sums.probabilities
     else:
-        sums, probabilities = transfer.transfer_sums(factors, plan), None
-    score = mean_score(factors, sums.marginals, sums.pair_marginals)
+        sums = transfer.transfer_sums(factors, plan)
+    pairs = np.einsum("mab,ab->m", sums.pair_marginals, factors.table)
+    # the mean of -energy, without the offset
+    score = float(np.sum(factors.fields * sums.marginals) + np.sum(factors.weights * pairs))
     binary = isinstance(model, PairwiseModel)
     return Exact(
         sums.log_partition - model.offset,
@@ -114,8 +115,8 @@ def exact_field(model: Field, method: str = "auto") -> Exact:
         sums.pair_marginals,
         model.offset - score,
         max(0.0, sums.log_partition - score),  # a difference of sums: rounding may pass zero
-        found,
-        probabilities,
+        "enumerate" if plan is None else "transfer",
+        sums.probabilities,
     )
 
 
@@ -137,7 +138,7 @@ def exact_samples(
     method : {"auto", "enumerate", "transfer"}
         As in `exact_field`.
     random_state : int, Generator or None, default 0
-        Where the random numbers come from.
+        Source of the random numbers.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def exact_samples(
     n_samples = positive_int(n_samples, "n_samples")
     rng = generator(random_state)
     factors = factors_of(model)
-    _, plan = _choose(factors, method)
+    plan = _plan(factors, method)
     if plan is None:
         codes = enumeration.draw(factors, n_samples, rng)
     else:
@@ -162,36 +163,27 @@ def exact_samples(
     return np.array(model.states, dtype=np.int8)[codes]
 
 
-def _choose(factors: Factors, method: str) -> tuple[str, Plan | None]:
-    """Return the method, and for a sum site by site its plan."""
+def _plan(factors: Factors, method: str) -> Plan | None:
+    """Return the plan of a sum site by site, or None to enumerate all states."""
     one_of(method, "method", METHODS)
     n, q = factors.n_sites, factors.n_states
     n_states = q**n  # a Python integer: it does not overflow
-    if method == "enumerate" or (method == "auto" and n_states <= enumeration.MAX_LISTED):
-        if n_states > enumeration.MAX_STATES:
-            raise _too_large(n, q)
-        return "enumerate", None
-    plan = plan_sum(n, factors.edges, q)
+    fits = n_states <= enumeration.MAX_STATES
+    if fits and (
+        method == "enumerate" or (method == "auto" and n_states <= enumeration.MAX_LISTED)
+    ):
+        return None
+    plan = None if method == "enumerate" else plan_sum(n, factors.edges, q)
     if plan is not None and (method == "transfer" or plan.cost < min(n_states, MAX_COST)):
-        return "transfer", plan
-    if plan is not None and n_states > enumeration.MAX_STATES:
+        return plan
+    if fits and method == "auto":
+        return None
+    if plan is not None:
         minutes = plan.cost * SECONDS_PER_CELL / 60
-        raise ParameterError(
-            "method",
-            f"be 'transfer' for a sum that takes about {minutes:.0f} minutes",
-            got=f"{method!r}; log_partition(model, method='ais') estimates Z",
-        )
-    if method == "transfer" or n_states > enumeration.MAX_STATES:
-        raise _too_large(n, q)
-    return "enumerate", None
-
-
-def _too_large(n_sites: int, q: int) -> ParameterError:
+        rule = f"be 'transfer' for a sum that takes about {minutes:.0f} minutes"
+        remedy = "log_partition(model, method='ais') estimates Z"
+        raise ParameterError("method", rule, got=f"{method!r}; {remedy}")
     states, cells = enumeration.MAX_STATES.bit_length() - 1, MAX_CELLS.bit_length() - 1
-    return ParameterError(
-        "model",
-        f"have at most 2^{states} states to enumerate them, or a frontier of at most 2^{cells} "
-        "states to sum site by site",
-        got=f"{n_sites} sites of {q} states: log_partition estimates Z by annealing, and samplers "
-        "estimate the rest",
-    )
+    rule = f"have at most 2^{states} states in all, or 2^{cells} states on its frontier"
+    remedy = "log_partition estimates Z by annealing, and samplers estimate the rest"
+    raise ParameterError("model", rule, got=f"{n} sites of {q} states: {remedy}")

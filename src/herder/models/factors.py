@@ -5,7 +5,7 @@ Up to the offset, minus the energy of a state is
 .. math:: \sum_i h_i(x_i) + \sum_{(i, j)} w_{ij} T(x_i, x_j),
 
 where :math:`T(a, b)` is the product of two states in a `PairwiseModel` and 1 for equal, 0 for
-different states in a `PottsModel`. What is exact needs nothing else to be known of a model.
+different states in a `PottsModel`. Exact sums use nothing else of a model.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 
-__all__ = ["Factors", "Field", "factors_of", "mean_score"]
+__all__ = ["Factors", "Field", "Sums", "factors_of"]
 
 Field = PairwiseModel | PottsModel
 
@@ -40,6 +40,15 @@ class Factors(NamedTuple):
         return self.fields.shape[1]
 
 
+class Sums(NamedTuple):
+    """Results of sums over all states."""
+
+    log_partition: float  # without the offset
+    marginals: NDArray[np.float64]  # (n, q)
+    pair_marginals: NDArray[np.float64]  # (m, q, q)
+    probabilities: NDArray[np.float64] | None = None  # (q^n,), site 0 is the lowest digit
+
+
 def factors_of(model: Field) -> Factors:
     """Return the tables of a model."""
     if isinstance(model, PairwiseModel):
@@ -48,11 +57,3 @@ def factors_of(model: Field) -> Factors:
     else:
         fields, table = model.fields, np.eye(model.n_states)
     return Factors(fields, model.edges, model.edge_weights, table)
-
-
-def mean_score(
-    factors: Factors, marginals: NDArray[np.float64], pair_marginals: NDArray[np.float64]
-) -> float:
-    """Return the mean of -energy, without the offset, from marginals (n, q), (m, q, q)."""
-    pairs = np.einsum("mab,ab->m", pair_marginals, factors.table)
-    return float(np.sum(factors.fields * marginals) + np.sum(factors.weights * pairs))

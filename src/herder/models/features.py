@@ -12,7 +12,7 @@ with a coefficient :math:`c` of -1, 0 or 1:
 ``"indicator"``  one feature per cell of the clique's table
 ===============  ====================================================================
 
-A product stands for the whole table of its clique only together with the products of all
+A product determines the whole table of its clique only together with the products of all
 smaller sets of its columns. Where some of these are not cliques, or contradict it, the clique
 is matched cell by cell, whatever the encoding.
 
@@ -88,7 +88,7 @@ class CliqueFeatures:
 
     @classmethod
     def of(cls, moments: Moments, encoding: str = "auto") -> "CliqueFeatures":
-        """Features of the moments' cliques: 0/1 products where possible unless told otherwise."""
+        """Return features of the moments' cliques, by default 0/1 products where possible."""
         one_of(encoding, "encoding", ENCODINGS)
         if encoding == "auto":
             encoding = "01" if 2 in moments.n_values else "indicator"
@@ -97,15 +97,13 @@ class CliqueFeatures:
         binary = (padded == 2).all(axis=1)
         if encoding == "+-1" and not binary.all():
             worst = moments.cliques[int(np.argmin(binary))]
-            raise ParameterError(
-                "encoding",
-                "be 'auto', '01' or 'indicator' unless every column has two values",
-                got=f"'+-1' and the columns {[moments.names[i] for i in worst]}",
-            )
-        # a product tells of its table only together with the products of all its parts
+            rule = "be 'auto', '01' or 'indicator' unless every column has two values"
+            found = f"'+-1' and the columns {[moments.names[i] for i in worst]}"
+            raise ParameterError("encoding", rule, got=found)
+        # a product determines its table only together with the products of all its parts
         binary &= _has_parts(moments) & (encoding != "indicator")
         n_cells = np.diff(layout.offsets)
-        clique = np.repeat(np.arange(len(moments.cliques)), n_cells)
+        clique = np.repeat(np.arange(len(n_cells)), n_cells)
         local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
         n_features = np.where(binary, 1, n_cells)
         first = np.concatenate([[0], np.cumsum(n_features)])
@@ -113,7 +111,7 @@ class CliqueFeatures:
         coefficient = np.ones(len(feature), dtype=np.int64)
         product = np.zeros(first[-1], dtype=bool)
         if encoding == "+-1":
-            zeros = np.sum(layout.members >= 0, axis=1)[clique] - _bit_count(local)
+            zeros = np.sum(layout.members >= 0, axis=1)[clique] - np.bitwise_count(local)
             coefficient = np.where(binary[clique] & (zeros % 2 == 1), -1, 1)
         elif encoding == "01":
             coefficient = np.where(binary[clique] & (local + 1 < n_cells[clique]), 0, 1)
@@ -122,7 +120,10 @@ class CliqueFeatures:
         return cls(layout, feature, coefficient, target, product, units, encoding)
 
     def start_weights(self) -> NDArray[np.int64]:
-        """Default start: the target, but zero for 0/1 products (else all ones come first)."""
+        """Return the default start: the target, but zero for 0/1 products.
+
+        Otherwise the state of all ones would come first.
+        """
         return np.where(self.product, 0, self.target)
 
     def features(self, state: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -135,7 +136,7 @@ class CliqueFeatures:
     def site_scores(
         self, weights: NDArray[np.int64], state: NDArray[np.integer], site: int
     ) -> NDArray[np.int64]:
-        """Score of each value of one variable, the others as in ``state``."""
+        """Return the score of each value of one variable, the others as in ``state``."""
         cliques = self.site_cliques[site]
         members = self.layout.members[cliques]
         others = (members >= 0) & (members != site)
@@ -156,7 +157,7 @@ class CliqueFeatures:
 
 
 def _has_parts(moments: Moments) -> NDArray[np.bool_]:
-    """Whether all smaller sets of columns within a clique are cliques that agree with it."""
+    """Return whether all smaller sets of columns in each clique are cliques that agree with it."""
     agree = moments.from_rows or not moments.contradictions()
     if moments.is_complete and agree:
         return np.ones(len(moments.cliques), dtype=bool)
@@ -171,7 +172,7 @@ def _has_parts(moments: Moments) -> NDArray[np.bool_]:
 
 
 def _agrees(moments: Moments, clique: tuple[int, ...]) -> bool:
-    """Whether the margins of a clique's table are the tables of its parts."""
+    """Return whether the margins of a clique's table are the tables of its parts."""
     table = moments.table(clique)
     for axis in range(len(clique)):
         part = moments.table(clique[:axis] + clique[axis + 1 :])
@@ -179,10 +180,6 @@ def _agrees(moments: Moments, clique: tuple[int, ...]) -> bool:
         if np.abs(gap).max() > MARGIN_TOLERANCE:
             return False
     return True
-
-
-def _bit_count(cells: NDArray[np.intp]) -> NDArray[np.intp]:
-    return np.bitwise_count(cells).astype(np.intp)
 
 
 def _in_units(

@@ -11,7 +11,7 @@ while the walk is in a branch that is not its largest, and that halves the tree.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ MAX_CELLS = 2**21
 
 #: The greedy order looks at so many sites before it adds one.
 MAX_CANDIDATES = 64
+
+
+#: Neighbours of each site, with the number of the edge.
+Links = list[dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +61,6 @@ class Plan:
     cost: int
 
 
-class _Graph:
-    """Neighbours of each site, with the numbers of the edges."""
-
-    def __init__(self, n_sites: int, edges: NDArray[np.intp]) -> None:
-        i, j = edges.T
-        number = np.arange(len(edges)) + 1  # a zero would not be kept
-        ends = (np.concatenate([i, j]), np.concatenate([j, i]))
-        shape = (n_sites, n_sites)
-        self.rows = sparse.csr_array((np.concatenate([number, number]), ends), shape=shape)
-        self.rows.sort_indices()
-        self.n_sites = n_sites
-        self.degrees: list[int] = np.diff(self.rows.indptr).tolist()
-
-    def neighbours(self, site: int) -> list[int]:
-        part = slice(self.rows.indptr[site], self.rows.indptr[site + 1])
-        return self.rows.indices[part].tolist()
-
-    def edges(self, site: int) -> dict[int, int]:
-        """Return the number of the edge to each neighbour."""
-        part = slice(self.rows.indptr[site], self.rows.indptr[site + 1])
-        found = (self.rows.data[part] - 1).tolist()
-        return dict(zip(self.rows.indices[part].tolist(), found, strict=True))
-
-
 def plan_sum(
     n_sites: int, edges: NDArray[np.intp], n_states: int, max_cells: int = MAX_CELLS
 ) -> Plan | None:
@@ -90,28 +70,34 @@ def plan_sum(
         width += 1
     if len(edges) > n_sites * (width - 1):  # each edge joins a new site and one of the frontier
         return None
-    graph = _Graph(n_sites, edges)
+    links: Links = [{} for _ in range(n_sites)]
+    for edge, (i, j) in enumerate(edges.tolist()):
+        links[i][j] = links[j][i] = edge
     best: tuple[int, Sequence[int]] | None = None
-    for order in _orders(graph, width):
-        cost = _cost(graph, order, n_states, width)
+    for order in _orders(links, width):
+        cost = _cost(links, order, n_states, width)
         if cost is not None and (best is None or cost < best[0]):
             best = cost, order
-    return None if best is None else Plan(_steps(graph, best[1]), best[0])
+    return None if best is None else Plan(_steps(links, best[1]), best[0])
 
 
-def _orders(graph: _Graph, width: int) -> Iterator[Sequence[int]]:
-    yield range(graph.n_sites)
-    yield reverse_cuthill_mckee(graph.rows, symmetric_mode=True).tolist()
-    yield _down_a_tree(graph)
-    greedy = _greedy(graph, width)
+def _orders(links: Links, width: int) -> Iterator[Sequence[int]]:
+    n_sites = len(links)
+    yield range(n_sites)
+    starts = np.cumsum([0, *map(len, links)])
+    ends = np.fromiter(chain.from_iterable(links), dtype=np.int32, count=starts[-1])
+    rows = sparse.csr_array((np.ones(len(ends)), ends, starts), shape=(n_sites, n_sites))
+    yield reverse_cuthill_mckee(rows, symmetric_mode=True).tolist()
+    yield _down_a_tree(links)
+    greedy = _greedy(links, width)
     if greedy is not None:
         yield greedy
 
 
-def _cost(graph: _Graph, order: Sequence[int], n_states: int, width: int) -> int | None:
+def _cost(links: Links, order: Sequence[int], n_states: int, width: int) -> int | None:
     """Sum up the cells that an order writes; None if a table has more than ``width`` axes."""
-    to_come = graph.degrees.copy()
-    seen = bytearray(graph.n_sites)
+    to_come = [*map(len, links)]
+    seen = bytearray(len(links))
     total = size = 0
     for site in order:
         size += 1
@@ -119,44 +105,43 @@ def _cost(graph: _Graph, order: Sequence[int], n_states: int, width: int) -> int
             return None
         total += n_states**size
         seen[site] = 1
-        for other in graph.neighbours(site):
+        for other in links[site]:
             to_come[other] -= 1
             size -= seen[other] and to_come[other] == 0
         size -= to_come[site] == 0
     return total
 
 
-def _steps(graph: _Graph, order: Sequence[int]) -> tuple[Step, ...]:
-    to_come = graph.degrees.copy()
+def _steps(links: Links, order: Sequence[int]) -> tuple[Step, ...]:
+    to_come = [*map(len, links)]
     frontier: list[int] = []
     steps = []
     for site in order:
         frontier.insert(0, site)
         place = {other: axis for axis, other in enumerate(frontier)}
-        edges = graph.edges(site)
-        for other in edges:
+        for other in links[site]:
             to_come[other] -= 1
-        links = tuple((place[other], edge) for other, edge in edges.items() if other in place)
+        seen = tuple((place[i], edge) for i, edge in links[site].items() if i in place)
         before, drops = tuple(frontier), []
         for other in before[::-1]:  # the last axes first: these are strided least
             if to_come[other] == 0:
                 drops.append(frontier.index(other))
                 frontier.remove(other)
-        steps.append(Step(site, before, links, tuple(drops)))
+        steps.append(Step(site, before, seen, tuple(drops)))
     return tuple(steps)
 
 
-def _down_a_tree(graph: _Graph) -> list[int]:
+def _down_a_tree(links: Links) -> list[int]:
     """Walk down spanning trees, into the smallest branch first."""
-    seen = bytearray(graph.n_sites)
+    seen = bytearray(len(links))
     order: list[int] = []
-    for start in np.argsort(graph.degrees, kind="stable").tolist():
+    for start in np.argsort([*map(len, links)], kind="stable").tolist():
         if seen[start]:
             continue
         seen[start] = 1
         tree, above = [start], {}
         for site in tree:  # it grows on the way: nearest sites first
-            for other in graph.neighbours(site):
+            for other in links[site]:
                 if not seen[other]:
                     seen[other] = 1
                     above[other] = site
@@ -173,14 +158,14 @@ def _down_a_tree(graph: _Graph) -> list[int]:
     return order
 
 
-def _greedy(graph: _Graph, width: int) -> list[int] | None:
+def _greedy(links: Links, width: int) -> list[int] | None:
     """Add the site that leaves the smallest frontier; of several, a neighbour of the oldest."""
-    starts = iter(np.argsort(graph.degrees, kind="stable").tolist())
-    seen = bytearray(graph.n_sites)
-    n_unseen = graph.degrees.copy()
+    starts = iter(np.argsort([*map(len, links)], kind="stable").tolist())
+    seen = bytearray(len(links))
+    n_unseen = [*map(len, links)]
     to_come: dict[int, dict[int, None]] = {}  # frontier sites, oldest first: unseen neighbours
     order: list[int] = []
-    while len(order) < graph.n_sites:
+    while len(order) < len(links):
         if to_come:
             site = _next_site(to_come, n_unseen)
         else:
@@ -189,7 +174,7 @@ def _greedy(graph: _Graph, width: int) -> list[int] | None:
             return None
         seen[site] = 1
         order.append(site)
-        around = graph.neighbours(site)
+        around = links[site]
         for other in around:
             n_unseen[other] -= 1
             if seen[other]:

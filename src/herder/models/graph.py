@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import finite_number
 
 __all__ = [
     "Adjacency",
@@ -22,6 +23,7 @@ __all__ = [
     "finite_array",
     "graph_edges",
     "grid_edges",
+    "random_couplings",
     "read_evidence",
     "row_blocks",
     "size_of",
@@ -49,64 +51,42 @@ class Adjacency(NamedTuple):
 
 def check_couplings(couplings: object) -> Couplings:
     """Return couplings as read-only float64, dense or CSR as they came."""
-    if sparse.issparse(couplings):
-        return _check_sparse(couplings)
-    dense = finite_array(couplings, "couplings")
-    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not dense.size:
-        raise ParameterError("couplings", "be a square matrix", got=f"shape {dense.shape}")
-    if dense.diagonal().any():
-        site = int(np.flatnonzero(dense.diagonal())[0])
-        raise _diagonal_error(site, dense[site, site])
-    gap = np.abs(dense - dense.T)
-    if gap.max() > ASYMMETRY * np.abs(dense).max():
-        i, j = np.unravel_index(gap.argmax(), gap.shape)
-        raise _symmetry_error(int(i), int(j), dense[i, j], dense[j, i])
-    dense = dense / 2 + dense.T / 2
-    dense.setflags(write=False)
-    return dense
-
-
-def _check_sparse(couplings: Any) -> sparse.csr_array:
-    if couplings.ndim != 2 or couplings.shape[0] != couplings.shape[1] or not couplings.shape[0]:
-        raise ParameterError("couplings", "be a square matrix", got=f"shape {couplings.shape}")
-    rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    if not np.isfinite(rows.data).all():
-        wrong = rows.data[~np.isfinite(rows.data)][0]
-        raise ParameterError("couplings", "be finite", wrong)
+    rows: Any = couplings
+    is_sparse = sparse.issparse(couplings)
+    if not is_sparse:
+        rows = finite_array(couplings, "couplings")
+    if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or not rows.shape[0]:
+        raise ParameterError("couplings", "be a square matrix", got=f"shape {rows.shape}")
+    if is_sparse:
+        rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
+        rows.sum_duplicates()
+        finite_array(rows.data, "couplings")
     diagonal = rows.diagonal()
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
-        raise _diagonal_error(site, diagonal[site])
-    gap = sparse.coo_array(rows - rows.T)
-    if gap.nnz and np.abs(gap.data).max() > ASYMMETRY * np.abs(rows.data).max():
-        worst = int(np.abs(gap.data).argmax())
-        i, j = int(gap.row[worst]), int(gap.col[worst])
-        raise _symmetry_error(i, j, rows[i, j], rows[j, i])
-    rows = sparse.csr_array(rows / 2 + rows.T / 2)
+        remedy = "for 0/1 states half of it belongs into biases, for -1/+1 it is a constant"
+        found = f"{diagonal[site]:g} at site {site}: {remedy}"
+        raise ParameterError("couplings", "have a zero diagonal", got=found)
+    gap = abs(rows - rows.T)
+    if gap.max() > ASYMMETRY * abs(rows).max():
+        i, j = divmod(int(gap.argmax()), rows.shape[0])
+        found = f"{rows[i, j]:g} at ({i}, {j}) and {rows[j, i]:g} at ({j}, {i})"
+        remedy = "(W + W.T) / 2 has the same energies"
+        raise ParameterError("couplings", "be symmetric", got=f"{found}: {remedy}")
+    rows = rows / 2 + rows.T / 2
+    if not is_sparse:
+        return _read_only(rows)
+    rows = sparse.csr_array(rows)
     rows.eliminate_zeros()
     rows.sort_indices()
     for part in (rows.data, rows.indices, rows.indptr):
-        part.setflags(write=False)
+        _read_only(part)
     return rows
 
 
-def _diagonal_error(site: int, value: float) -> ParameterError:
-    return ParameterError(
-        "couplings",
-        "have a zero diagonal",
-        got=f"{value:g} at site {site}: for 0/1 states half of it belongs into biases, for -1/+1 "
-        "it is a constant",
-    )
-
-
-def _symmetry_error(i: int, j: int, one: float, other: float) -> ParameterError:
-    return ParameterError(
-        "couplings",
-        "be symmetric",
-        got=f"{one:g} at ({i}, {j}) and {other:g} at ({j}, {i}): (W + W.T) / 2 gives the same "
-        "energies",
-    )
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
 
 
 def size_of(couplings: Couplings) -> int:
@@ -149,11 +129,8 @@ def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...]
         raise ParameterTypeError("names", "be a list of texts", names)
     found = tuple(str(name) for name in names)
     if len(found) != n_sites or len(set(found)) != n_sites:
-        raise ParameterError(
-            "names",
-            f"be {n_sites} different texts",
-            got=f"{len(found)}, {len(set(found))} of them different",
-        )
+        given = f"{len(found)}, {len(set(found))} of them different"
+        raise ParameterError("names", f"be {n_sites} different texts", got=given)
     return found
 
 
@@ -165,23 +142,16 @@ def edges_of(couplings: Couplings) -> tuple[NDArray[np.intp], NDArray[np.float64
     else:
         upper = sparse.coo_array(sparse.triu(couplings, 1, format="csr"))
         i, j, weights = upper.row, upper.col, upper.data
-    edges, values = np.column_stack([i, j]).astype(np.intp), np.array(weights, dtype=np.float64)
-    edges.setflags(write=False)
-    values.setflags(write=False)
-    return edges, values
+    edges = np.column_stack([i, j]).astype(np.intp)
+    return _read_only(edges), _read_only(np.array(weights, dtype=np.float64))
 
 
 def adjacency_of(couplings: Couplings) -> Adjacency:
     """Return the neighbours of all sites."""
     rows = sparse.csr_array(couplings)
-    found = Adjacency(
-        rows.indptr.astype(np.intp),
-        rows.indices.astype(np.intp),
-        np.array(rows.data, dtype=np.float64),
-    )
-    for part in found:
-        part.setflags(write=False)
-    return found
+    kept = np.intp, np.intp, np.float64
+    parts = zip((rows.indptr, rows.indices, rows.data), kept, strict=True)
+    return Adjacency._make(_read_only(part.astype(kind)) for part, kind in parts)
 
 
 def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sparse.csr_array:
@@ -189,15 +159,21 @@ def couplings_of_edges(n_sites: int, edges: ArrayLike, weights: ArrayLike) -> sp
     pairs = check_edges(edges, n_sites)
     values = finite_array(weights, "weights")
     if values.shape not in ((), (len(pairs),)):
-        raise ParameterError(
-            "weights",
-            f"be one number, or one for each of {len(pairs)} edges",
-            got=f"shape {values.shape}",
-        )
-    values = np.broadcast_to(values, len(pairs))
-    i, j = pairs.T
-    both = (np.concatenate([i, j]), np.concatenate([j, i]))
-    return sparse.csr_array((np.concatenate([values, values]), both), shape=(n_sites, n_sites))
+        rule = f"be one number, or one for each of {len(pairs)} edges"
+        raise ParameterError("weights", rule, got=f"shape {values.shape}")
+    both = np.concatenate([pairs, pairs[:, ::-1]]).T
+    twice = np.tile(np.broadcast_to(values, len(pairs)), 2)
+    return sparse.csr_array((twice, tuple(both)), shape=(n_sites, n_sites))
+
+
+def random_couplings(
+    n_sites: int, graph: str | ArrayLike, coupling_sd: float, rng: np.random.Generator
+) -> Couplings:
+    """Draw normal couplings of zero mean on a graph; those of a complete one are dense."""
+    edges = graph_edges(graph, n_sites)
+    weights = rng.normal(size=len(edges)) * finite_number(coupling_sd, "coupling_sd")
+    rows = couplings_of_edges(n_sites, edges, weights)
+    return rows.toarray() if isinstance(graph, str) and graph == "complete" else rows
 
 
 def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
@@ -205,9 +181,8 @@ def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[
     try:
         pairs = np.asarray(edges)
     except ValueError:
-        raise ParameterError(
-            name, "be pairs of site numbers", got="rows of unlike length"
-        ) from None
+        found = "rows of unlike length"
+        raise ParameterError(name, "be pairs of site numbers", got=found) from None
     if not pairs.size:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -216,9 +191,9 @@ def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[
         wrong = pairs[(pairs < 0) | (pairs >= n_sites)][0]
         raise ParameterError(name, f"name sites from 0 to {n_sites - 1}", wrong)
     pairs = np.sort(pairs, axis=1).astype(np.intp)
-    if (pairs[:, 0] == pairs[:, 1]).any():
-        site = pairs[pairs[:, 0] == pairs[:, 1]][0, 0]
-        raise ParameterError(name, "join two sites", got=f"({site}, {site})")
+    loops = pairs[pairs[:, 0] == pairs[:, 1]]
+    if len(loops):
+        raise ParameterError(name, "join two sites", tuple(loops[0].tolist()))
     if len(np.unique(pairs[:, 0] * n_sites + pairs[:, 1])) != len(pairs):
         raise ParameterError(name, "be given once each", got="one twice")
     return pairs
@@ -233,11 +208,10 @@ def grid_edges(shape: int | Sequence[int], *, periodic: bool = False) -> NDArray
     sites = np.arange(math.prod(sizes), dtype=np.intp).reshape(sizes)
     parts = []
     for axis, size in enumerate(sizes):
-        first = np.take(sites, range(size - 1), axis).ravel()
-        parts.append(np.column_stack([first, np.take(sites, range(1, size), axis).ravel()]))
+        along = np.moveaxis(sites, axis, 0)
+        parts.append(np.column_stack([along[:-1].ravel(), along[1:].ravel()]))
         if periodic and size > 2:
-            ends = np.take(sites, 0, axis).ravel(), np.take(sites, size - 1, axis).ravel()
-            parts.append(np.column_stack(ends))
+            parts.append(np.column_stack([along[0].ravel(), along[-1].ravel()]))
     pairs = np.concatenate(parts)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
@@ -267,9 +241,8 @@ def graph_edges(graph: str | ArrayLike, n_sites: int) -> NDArray[np.intp]:
         if side**2 != n_sites:
             raise ParameterError("n_sites", "be a square number for a grid", n_sites)
         return grid_edges((side, side))
-    raise ParameterError(
-        "graph", "be 'complete', 'grid', 'loop', 'empty' or an array of edges", graph
-    )
+    rule = "be 'complete', 'grid', 'loop', 'empty' or an array of edges"
+    raise ParameterError("graph", rule, graph)
 
 
 def read_evidence(
@@ -304,12 +277,8 @@ def _site_number(key: object, n_sites: int, number: Mapping[str, int]) -> int:
     named = number.get(str(key))
     if named is not None and named != key:
         if 0 <= key < n_sites:
-            raise ParameterError(
-                "evidence",
-                "say which site it means",
-                got=f"{key}: the site of that number, or that of the name {str(key)!r}, "
-                f"which has the number {named}? A name is a text",
-            )
+            found = f"{key}, which is also the name of site {named}: a name must be a text"
+            raise ParameterError("evidence", "name its sites unambiguously", got=found)
         return named
     if not 0 <= key < n_sites:
         raise ParameterError("evidence", f"be on sites 0 to {n_sites - 1}", key)
@@ -320,11 +289,6 @@ def split_couplings(
     couplings: Couplings, free: NDArray[np.intp], held: NDArray[np.intp]
 ) -> tuple[Couplings, Couplings, Couplings]:
     """Return the couplings among free sites, of free to held ones, and among held ones."""
-    if isinstance(couplings, np.ndarray):
-        return (
-            couplings[np.ix_(free, free)],
-            couplings[np.ix_(free, held)],
-            couplings[np.ix_(held, held)],
-        )
-    rows = couplings[free]
-    return rows[:, free], rows[:, held], couplings[held][:, held]
+    blocks = (free, free), (free, held), (held, held)
+    among, across, fixed = (couplings[np.ix_(*block)] for block in blocks)
+    return among, across, fixed

@@ -15,7 +15,7 @@ from herder.data.variables import Variable
 
 __all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques", "require_room"]
 
-#: More cells than this (2 GiB of float64) are refused with the clique that is to blame.
+#: More cells than this (2 GiB of float64) are refused; the error names the largest clique.
 MAX_CELLS = 2**28
 
 
@@ -48,13 +48,9 @@ class CliqueLayout:
             strides[:, m] = strides[:, m + 1] * radix[:, m + 1]
         cells = strides[:, 0] * radix[:, 0]
         if cells.sum() > MAX_CELLS:
-            worst = cliques[int(np.argmax(cells))]
-            raise ParameterError(
-                "cliques",
-                f"have at most {MAX_CELLS} cells in all",
-                got=f"{cells.sum()}; the largest is {tuple(worst)} with {cells.max()}: bin, "
-                "merge or drop its variables",
-            )
+            largest = f"{tuple(cliques[int(np.argmax(cells))])} with {cells.max()}"
+            got = f"{cells.sum()}; the largest is {largest}: bin, merge or drop its variables"
+            raise ParameterError("cliques", f"have at most {MAX_CELLS} cells in all", got=got)
         offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.intp)
         return cls(sizes, members, np.where(members >= 0, strides, 0), offsets)
 
@@ -64,19 +60,19 @@ class CliqueLayout:
         return len(self.members)
 
     def shape(self, clique: int) -> tuple[int, ...]:
-        """Shape of the table of one clique."""
+        """Return the shape of the table of one clique."""
         members = self.members[clique]
         return tuple(int(k) for k in self.n_values[members[members >= 0]])
 
     def cells(self, state: NDArray[np.integer]) -> NDArray[np.intp]:
-        """Flat cell of every clique in ``state``: shape (n_cliques,)."""
+        """Return the flat cell of every clique in ``state``: shape (n_cliques,)."""
         padded = np.where(self.members >= 0, state.astype(np.intp)[self.members], 0)
         return self.offsets[:-1] + (self.strides * padded).sum(axis=1)
 
 
 @lru_cache(maxsize=4)  # 161,700 triples of 100 columns take longer to list than to count
 def all_cliques(n_variables: int, order: int) -> tuple[tuple[int, ...], ...]:
-    """Every set of up to ``order`` variables: singles, then pairs, then triples.
+    """Return every set of up to ``order`` variables: singles, then pairs, then triples.
 
     Examples
     --------
@@ -103,7 +99,7 @@ def n_cliques(n_variables: int, order: int) -> int:
 def as_cliques(
     cliques: Iterable[Iterable[int | str]], names: Sequence[str]
 ) -> tuple[tuple[int, ...], ...]:
-    """Check a list of cliques, by index or name, and give sorted index tuples, short first.
+    """Return cliques, given by index or name, as sorted tuples of indices, short ones first.
 
     Examples
     --------
@@ -114,9 +110,8 @@ def as_cliques(
     found: set[tuple[int, ...]] = set()
     for clique in cliques:
         if isinstance(clique, str) or not isinstance(clique, Iterable):
-            raise ParameterTypeError(
-                "cliques", "be a list of lists of columns", got=f"{clique!r} in it"
-            )
+            rule = "be a list of lists of columns"
+            raise ParameterTypeError("cliques", rule, got=f"{clique!r} in it")
         given = tuple(clique)
         members = tuple(_member(member, position, len(names)) for member in given)
         if not members or len(set(members)) != len(members):
@@ -138,18 +133,15 @@ def _member(member: int | str, position: dict[str, int], width: int) -> int:
 
 
 def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:
-    """Refuse tables of counts that exceed a memory limit, and name the widest column."""
+    """Raise an error that names the widest column if counts would exceed a memory limit."""
     n_values = np.array([variable.n_values for variable in variables], dtype=float)
-    # power sums give the elementary symmetric ones: the cells of all singles, pairs, triples
+    # power sums yield the elementary symmetric ones: the cells of all singles, pairs, triples
     p1, p2, p3 = n_values.sum(), (n_values**2).sum(), (n_values**3).sum()
     cells = [p1, (p1**2 - p2) / 2, (p1**3 - 3 * p1 * p2 + 2 * p3) / 6]
     # the tables, their sum with a new chunk, the weights and a copy of them
     needed = 4 * 8 * sum(cells[: min(order, len(variables))])
     if needed > max_memory:
         widest = variables[int(n_values.argmax())]
-        raise ParameterError(
-            "max_memory",
-            f"be at least {np.ceil(needed / 2**20):,.0f}M for these counts",
-            got=f"{max_memory / 2**20:,.0f}M; the widest column is {widest.name!r} with "
-            f"{widest.n_values} values: leave it out, or cut numbers into bins",
-        )
+        rule = f"be at least {np.ceil(needed / 2**20):,.0f}M for these counts"
+        remedy = f"leave out or bin {widest.name!r}, which has {widest.n_values} values"
+        raise ParameterError("max_memory", rule, got=f"{max_memory / 2**20:,.0f}M: {remedy}")

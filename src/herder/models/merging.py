@@ -26,12 +26,8 @@ def add(whole: M, part: Moments) -> M:
     if part.names != whole.names:
         raise ParameterError("parts", f"have the columns {whole.names}", part.names)
     if part.cliques != whole.cliques:
-        raise ParameterError(
-            "parts",
-            "have the same cliques",
-            got=f"{len(whole.cliques)} up to order {whole.order} and {len(part.cliques)} up "
-            f"to order {part.order}",
-        )
+        sizes = [f"{len(m.cliques)} up to order {m.order}" for m in (whole, part)]
+        raise ParameterError("parts", "have the same cliques", got=" and ".join(sizes))
     both = zip(whole.variables, part.variables, strict=True)
     united = tuple(
         a if a == b else unite(a, b, _seen(whole, i) | _seen(part, i))
@@ -48,7 +44,7 @@ def add(whole: M, part: Moments) -> M:
 
 
 def _seen(moments: Moments, variable: int) -> set[Hashable]:
-    """Labels of a variable that occur; all of them when no clique tells."""
+    """Return the labels of a variable that occur; all of them if it is in no clique."""
     values = moments.variables[variable].values
     holds = (moments.layout.members == variable).any(axis=1)
     if not holds.any():
@@ -75,7 +71,7 @@ def _over(moments: Moments, variables: tuple[Variable, ...]) -> NDArray[np.float
 
 
 def _codes(old: Variable, new: Variable) -> tuple[list[int], list[int]]:
-    """Codes of the labels that both have, in the one and in the other."""
+    """Return the codes of the labels that both have, in the one and in the other."""
     if new.edges is not None:  # bins are known by their edges, not by their means
         shared = list(range(len(new.edges) + 1))
         if None in old.values and None in new.values:
@@ -87,7 +83,7 @@ def _codes(old: Variable, new: Variable) -> tuple[list[int], list[int]]:
 
 
 def growing(variable: Variable, missing: str) -> Variable | None:
-    """Return what a later part must keep of a column: its bins, to which missing may be added."""
+    """Return the bins of a column, which later parts must keep; missing may be added."""
     if variable.edges is None:
         return None
     if missing == "category" and None not in variable.values:

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import one_of, positive_int
+from herder._validation import one_of, positive_int, row_weights
 from herder.core.summary import Block, Summarised, Summary, Text, counted
 from herder.data.variables import Codes, Variable, encode
-from herder.models.counting import count_binary, count_cells, row_weight
+from herder.models.counting import count_binary, count_cells
 from herder.models.layout import CliqueLayout, all_cliques, as_cliques, n_cliques, require_room
 from herder.models.merging import add, growing
 
@@ -124,7 +124,7 @@ class Moments(Summarised):
         missing : {"error", "category"}, default "error"
             Whether missing values are refused or are a category of their own.
         bins : int or mapping of column to int, optional
-            Cut numeric columns with more distinct values into that many quantile bins.
+            Bin numeric columns with more distinct values into that many quantiles.
         """
         codes = encode(X, missing=missing, bins=bins)
         return cls.from_codes(codes, order, cliques=cliques, sample_weight=sample_weight)
@@ -148,7 +148,9 @@ class Moments(Summarised):
         complete = cliques is None
         chosen = all_cliques(width, min(order, width)) if complete else as_cliques(cliques, names)
         n_rows = codes.rows.shape[0]
-        weight = None if sample_weight is None else row_weight(sample_weight, n_rows)
+        weight = None if sample_weight is None else row_weights(sample_weight, n_rows)
+        if weight is not None and not weight.any():
+            raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
         n_values = [variable.n_values for variable in codes.variables]
         layout = CliqueLayout.of(n_values, chosen)
         largest = len(chosen[-1])
@@ -229,7 +231,7 @@ class Moments(Summarised):
             Names of the columns of a matrix.
         contradictions : {"error", "allow"}, default "error"
             Whether counts that no table can have are refused. If they are allowed, a cell of a
-            plain table that is stated more than once, as when two reports are put together, is
+            plain table that is stated more than once, as in two reports, is
             the mean of its probabilities (see `herder.models.published`).
         """
         from herder.models import published  # it builds Moments, so it imports this file
@@ -261,9 +263,9 @@ class Moments(Summarised):
     def given(self, where: Mapping[str, Hashable]) -> Self:
         """Return the moments among the rows in which some columns have known values.
 
-        Every clique that holds all columns of ``where`` and more gives the conditional table
+        Every clique that holds all columns of ``where`` and more yields the conditional table
         of its other columns, so moments of order q and m conditions leave order q - m.
-        Columns about which nothing is left to know are dropped.
+        Columns of which no table is left are dropped.
 
         Parameters
         ----------
@@ -300,7 +302,7 @@ class Moments(Summarised):
         return reduce(add, parts, self)
 
     def __repr__(self) -> str:
-        """Say what is counted, not every count."""
+        """Return what is counted, not every count."""
         total = self.common_total
         rows = "counts of tables with other totals" if total is None else f"{total} rows"
         return (
@@ -353,12 +355,12 @@ class Moments(Summarised):
         return {clique: c for c, clique in enumerate(self.cliques)}
 
     def index_of(self, clique: Iterable[int | str]) -> int | None:
-        """Position of a clique, given by columns in ascending order, or None."""
+        """Return the position of a clique, given by its columns, or None."""
         (wanted,) = as_cliques([clique], self.names)
         return self._clique_index.get(wanted)
 
     def table(self, clique: Iterable[int | str]) -> NDArray[np.float64]:
-        """Joint counts of a clique, one axis per column in ascending order."""
+        """Return the joint counts of a clique, one axis per column in ascending order."""
         index = self.index_of(clique)
         if index is None:
             raise KeyError(f"no clique {tuple(clique)}")
@@ -366,7 +368,7 @@ class Moments(Summarised):
         return self.counts[start:stop].reshape(self.layout.shape(index))
 
     def probabilities(self) -> NDArray[np.float64]:
-        """All tables divided by their totals, flat as ``counts``."""
+        """Return all tables divided by their totals, flat as ``counts``."""
         return self.counts / np.repeat(self.totals, np.diff(self.layout.offsets))
 
     def contradictions(self) -> "list[Contradiction]":
@@ -391,10 +393,7 @@ class Moments(Summarised):
             # what is stated twice may be the reason of all the others
             worst = (self.conflicts or found)[0]
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            raise ParameterError(
-                "moments",
-                f"not contradict each other, got: {worst}{more}; correct them, or herd "
-                'towards the nearest that rows can have: contradictions="allow" when '
-                'reading and MomentHerder(contradictions="nearest"), or on the command line '
-                "herder synth --contradictions nearest",
-            )
+            api = 'contradictions="allow" when reading and MomentHerder(contradictions="nearest")'
+            ways = f"{api}, or herder synth --contradictions nearest"
+            rule = f"not contradict each other, got: {worst}{more}; correct them, or herd to the"
+            raise ParameterError("moments", f"{rule} nearest possible ones: {ways}")

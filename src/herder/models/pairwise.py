@@ -15,7 +15,7 @@ upper state with probability :math:`\sigma(\Delta (b_i + \sum_j W_{ij} x_j))`, w
 :math:`\Delta` is 1 for 0/1 and 2 for -1/+1 [hyvarinen2006]_.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterError
 from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array
@@ -37,12 +37,10 @@ from herder.models.graph import (
     check_names,
     couplings_of_edges,
     finite_array,
-    graph_edges,
     grid_edges,
-    read_evidence,
+    random_couplings,
     row_blocks,
     size_of,
-    split_couplings,
     spread_field,
 )
 
@@ -80,6 +78,8 @@ class PairwiseModel(Coupled):
     offset: float
     names: tuple[str, ...] | None
 
+    _own, _value_type = "biases", np.float64
+
     def __init__(
         self,
         couplings: Any,
@@ -93,34 +93,20 @@ class PairwiseModel(Coupled):
         n_sites = size_of(checked)
         field = np.zeros(n_sites) if biases is None else finite_array(biases, "biases")
         if field.shape != (n_sites,):
-            raise ParameterError(
-                "biases", f"be one number for each of {n_sites} sites", field.shape
-            )
+            rule = f"be one number for each of {n_sites} sites"
+            raise ParameterError("biases", rule, field.shape)
         field.setflags(write=False)
-        parts = {
-            "couplings": checked,
-            "biases": field,
-            "states": check_alphabet(states),
-            "offset": finite_number(offset, "offset"),
-            "names": check_names(names, n_sites),
-        }
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        return (
-            f"PairwiseModel({self.n_sites} sites, {len(self.edges)} edges, states={self.states})"
+        vars(self).update(
+            couplings=checked,
+            biases=field,
+            states=check_alphabet(states),
+            offset=finite_number(offset, "offset"),
+            names=check_names(names, n_sites),
         )
 
-    @property
-    def n_sites(self) -> int:
-        """Number of sites."""
-        return len(self.biases)
-
-    @property
-    def n_states(self) -> int:
-        """Number of states of one site: two."""
-        return 2
+    def __repr__(self) -> str:
+        size = f"{self.n_sites} sites, {len(self.edges)} edges"
+        return f"PairwiseModel({size}, states={self.states})"
 
     def summary(self, *, top: int = 15) -> Summary:
         """Return the ``top`` strongest couplings and biases."""
@@ -137,21 +123,21 @@ class PairwiseModel(Coupled):
 
     def energy(self, x: ArrayLike) -> Any:
         """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
-        rows, alone = self._rows(x)
+        rows = self.codes(x)
         found = np.empty(len(rows))
         for part in row_blocks(*rows.shape):
             values = self._values(rows[part])
             found[part] = -np.einsum("ij,ij->i", self._drive(values) / 2 + self.biases, values)
         found += self.offset
-        return float(found[0]) if alone else found
+        return float(found[0]) if np.ndim(x) == 1 else found
 
     def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Give, for each site, the probability of its upper state given all other sites."""
-        rows, alone = self._rows(x)
+        """Return, for each site, the probability of its upper state given all other sites."""
+        rows = self.codes(x)
         found = np.empty(rows.shape)
         for part in row_blocks(*rows.shape):
             found[part] = expit(self._gap * (self._drive(self._values(rows[part])) + self.biases))
-        return found[0] if alone else found
+        return found[0] if np.ndim(x) == 1 else found
 
     def to_state(self) -> State:
         """Return couplings and biases, and a header that JSON can hold."""
@@ -161,7 +147,7 @@ class PairwiseModel(Coupled):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a model of what `to_state` gave."""
+        """Make a model of what `to_state` returned."""
         biases = read_array(arrays, "biases", (None,))
         states, parts = header["model"]["states"], cls._read_parts(arrays, header, len(biases))
         return cls(biases=biases, states=states, **parts)
@@ -179,70 +165,8 @@ class PairwiseModel(Coupled):
         else:
             factor, biases = 4.0, 2 * (self.biases - total)
             shift = total.sum() / 2 - self.biases.sum()
-        return PairwiseModel(
-            rows * factor, biases, wanted, offset=self.offset - shift, names=self.names
-        )
-
-    def at_temperature(self, temperature: float) -> "PairwiseModel":
-        """Return the model with all energies divided by ``temperature``."""
-        scale = 1 / positive_number(temperature, "temperature")
-        rows: Any = self.couplings
-        return PairwiseModel(
-            rows * scale,
-            self.biases * scale,
-            self.states,
-            offset=self.offset * scale,
-            names=self.names,
-        )
-
-    def given(self, evidence: Mapping[Any, Any]) -> tuple["PairwiseModel", NDArray[np.intp]]:
-        """Return the model of the other sites once some are known, and which sites these are.
-
-        Energies are those of the whole state.
-
-        Parameters
-        ----------
-        evidence : mapping
-            Sites, by number or name, to their values.
-        """
-        held, values = self.read_evidence(evidence)
-        free = np.setdiff1d(np.arange(self.n_sites), held)
-        if not len(free):
-            raise ParameterError("evidence", "leave a site free", got="all sites")
-        among, across, fixed = split_couplings(self.couplings, free, held)
-        offset = self.offset - float((fixed @ values / 2 + self.biases[held]) @ values)
-        names = None if self.names is None else [self.names[site] for site in free]
-        biases = self.biases[free] + across @ values
-        return PairwiseModel(among, biases, self.states, offset=offset, names=names), free
-
-    def read_evidence(
-        self, evidence: Mapping[Any, Any] | None
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the sites of evidence and their values, checked."""
-        held, values = read_evidence(evidence, self.n_sites, self.names)
-        for site, value in zip(held, values, strict=True):
-            if isinstance(value, str) or value not in self.states:
-                low, high = self.states
-                raise ParameterError(
-                    "evidence", f"be {low} or {high}", got=f"{value!r} at site {site}"
-                )
-        return held, np.array(values, dtype=np.float64)
-
-    def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
-        """Return states as rows of 0 for the lower and 1 for the upper state, checked."""
-        rows = np.atleast_2d(np.asarray(x))
-        if rows.ndim != 2 or rows.shape[1] != self.n_sites:
-            raise ParameterError(
-                name, f"have {self.n_sites} sites in each row", got=f"shape {np.shape(x)}"
-            )
-        if rows.dtype.kind not in "biuf":
-            raise ParameterTypeError(name, "be numbers", got=str(rows.dtype))
-        low, high = self.states
-        upper = rows == high
-        wrong = ~upper & (rows != low)
-        if wrong.any():
-            raise ParameterError(name, f"be {low} or {high}", rows[wrong][0])
-        return upper.astype(np.uint8)
+        offset = self.offset - shift
+        return PairwiseModel(rows * factor, biases, wanted, offset=offset, names=self.names)
 
     @classmethod
     def grid(
@@ -304,15 +228,11 @@ class PairwiseModel(Coupled):
         states : (0, 1) or (-1, 1)
             The two values of a site.
         random_state : int, Generator or None
-            Where the parameters come from.
+            Source of the parameters.
         """
         n_sites = positive_int(n_sites, "n_sites")
         rng = generator(random_state)
-        edges = graph_edges(graph, n_sites)
-        weights = rng.normal(size=len(edges)) * finite_number(coupling_sd, "coupling_sd")
-        rows: Any = couplings_of_edges(n_sites, edges, weights)
-        if isinstance(graph, str) and graph == "complete":
-            rows = rows.toarray()
+        rows = random_couplings(n_sites, graph, coupling_sd, rng)
         return cls(rows, rng.normal(size=n_sites) * finite_number(bias_sd, "bias_sd"), states)
 
     @classmethod
@@ -364,8 +284,9 @@ class PairwiseModel(Coupled):
     def _gap(self) -> int:
         return self.states[1] - self.states[0]
 
-    def _rows(self, x: ArrayLike) -> tuple[NDArray[np.uint8], bool]:
-        return self.codes(x), np.ndim(x) == 1
+    def _encode(self, rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        upper = rows == self.states[1]
+        return upper, ~upper & (rows != self.states[0])
 
     def _values(self, codes: NDArray[np.uint8]) -> NDArray[np.float64]:
         return self.states[0] + self._gap * codes.astype(np.float64)

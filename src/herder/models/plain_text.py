@@ -14,12 +14,12 @@ MISSING = "(missing)"
 
 
 def is_blank(field: Any) -> bool:
-    """Whether a field of a table is left empty: None, NaN or nothing but spaces."""
+    """Return whether a field of a table is left empty: None, NaN or nothing but spaces."""
     return not field.strip() if isinstance(field, str) else is_missing(field)
 
 
 def label_text(label: Hashable) -> str:
-    """Write a label so that `read_label` gives it back.
+    """Write a label so that `read_label` reads it back.
 
     Examples
     --------
@@ -31,11 +31,8 @@ def label_text(label: Hashable) -> str:
     if isinstance(label, bool):
         return str(int(label))
     if isinstance(label, str):
-        return (
-            f"'{label}'"
-            if read_label(label) != label or (not label or python_reads(label))
-            else label
-        )
+        quoted = not label or read_label(label) != label or python_reads(label)
+        return f"'{label}'" if quoted else label
     return str(label)
 
 
@@ -58,7 +55,7 @@ def read_label(field: Any) -> Hashable:
 
 
 def name_text(name: str) -> str:
-    """Write a name so that `read_name` gives it back, also if a file takes it for a number."""
+    """Write a name so that `read_name` reads it back, also if a file takes it for a number."""
     number = python_reads(name) and not is_int(name)
     return f"'{name}'" if number or read_name(name) != name or not name else name
 

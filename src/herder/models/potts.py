@@ -8,7 +8,7 @@ constant.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterError
 from herder._validation import finite_number, generator, positive_int, positive_number
 from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array
@@ -28,12 +28,10 @@ from herder.models.graph import (
     check_names,
     couplings_of_edges,
     finite_array,
-    graph_edges,
     grid_edges,
-    read_evidence,
+    random_couplings,
     row_blocks,
     size_of,
-    split_couplings,
     spread_field,
 )
 
@@ -71,6 +69,8 @@ class PottsModel(Coupled):
     offset: float
     names: tuple[str, ...] | None
 
+    _own, _value_type = "fields", np.intp
+
     def __init__(
         self,
         couplings: Any,
@@ -83,38 +83,23 @@ class PottsModel(Coupled):
         n_sites = size_of(checked)
         table = finite_array(fields, "fields")
         if table.ndim != 2 or len(table) != n_sites or not 2 <= table.shape[1] <= MAX_STATES:
-            raise ParameterError(
-                "fields",
-                f"have a row for each of {n_sites} sites and 2 to {MAX_STATES} columns",
-                got=f"shape {table.shape}",
-            )
+            rule = f"have a row for each of {n_sites} sites and 2 to {MAX_STATES} columns"
+            raise ParameterError("fields", rule, got=f"shape {table.shape}")
         table.setflags(write=False)
-        parts = {
-            "couplings": checked,
-            "fields": table,
-            "offset": finite_number(offset, "offset"),
-            "names": check_names(names, n_sites),
-        }
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            couplings=checked,
+            fields=table,
+            offset=finite_number(offset, "offset"),
+            names=check_names(names, n_sites),
+        )
 
     def __repr__(self) -> str:
         return f"PottsModel({self.n_sites} sites, {len(self.edges)} edges, {self.n_states} states)"
 
     @property
-    def n_sites(self) -> int:
-        """Number of sites."""
-        return self.fields.shape[0]
-
-    @property
-    def n_states(self) -> int:
-        """Number of states of one site."""
-        return self.fields.shape[1]
-
-    @property
     def states(self) -> tuple[int, ...]:
         """The states of a site."""
-        return tuple(range(self.n_states))
+        return tuple(range(self.fields.shape[1]))
 
     def energy(self, x: ArrayLike) -> Any:
         """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
@@ -129,7 +114,7 @@ class PottsModel(Coupled):
         return float(found[0]) if np.ndim(x) == 1 else found
 
     def conditional(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Give, for each site, the probabilities of its states given all other sites."""
+        """Return, for each site, the probabilities of its states given all other sites."""
         rows = self.codes(x)
         found = np.empty((*rows.shape, self.n_states))
         couplings: Any = self.couplings
@@ -147,66 +132,12 @@ class PottsModel(Coupled):
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
-        """Make a model of what `to_state` gave."""
+        """Make a model of what `to_state` returned."""
         fields = read_array(arrays, "fields", (None, None))
         return cls(fields=fields, **cls._read_parts(arrays, header, len(fields)))
 
-    def at_temperature(self, temperature: float) -> "PottsModel":
-        """Return the model with all energies divided by ``temperature``."""
-        scale = 1 / positive_number(temperature, "temperature")
-        rows: Any = self.couplings
-        offset = self.offset * scale
-        return PottsModel(rows * scale, self.fields * scale, offset=offset, names=self.names)
-
-    def given(self, evidence: Mapping[Any, Any]) -> tuple["PottsModel", NDArray[np.intp]]:
-        """Return the model of the other sites once some are known, and which sites these are.
-
-        Energies are those of the whole state.
-
-        Parameters
-        ----------
-        evidence : mapping
-            Sites, by number or name, to their states.
-        """
-        held, values = self.read_evidence(evidence)
-        free = np.setdiff1d(np.arange(self.n_sites), held)
-        if not len(free):
-            raise ParameterError("evidence", "leave a site free", got="all sites")
-        among, across, fixed = split_couplings(self.couplings, free, held)
-        known = np.zeros((len(held), self.n_states))
-        known[np.arange(len(held)), values] = 1
-        offset = self.offset - float(np.sum((fixed @ known / 2 + self.fields[held]) * known))
-        names = None if self.names is None else [self.names[site] for site in free]
-        fields = self.fields[free] + across @ known
-        return PottsModel(among, fields, offset=offset, names=names), free
-
-    def read_evidence(
-        self, evidence: Mapping[Any, Any] | None
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the sites of evidence and their states, checked."""
-        held, values = read_evidence(evidence, self.n_sites, self.names)
-        for site, value in zip(held, values, strict=True):
-            if isinstance(value, str) or value not in self.states:
-                raise ParameterError(
-                    "evidence",
-                    f"be a state from 0 to {self.n_states - 1}",
-                    got=f"{value!r} at site {site}",
-                )
-        return held, np.array(values, dtype=np.intp)
-
-    def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
-        """Return states as rows of whole numbers from 0, checked."""
-        rows = np.atleast_2d(np.asarray(x))
-        if rows.ndim != 2 or rows.shape[1] != self.n_sites:
-            raise ParameterError(
-                name, f"have {self.n_sites} sites in each row", got=f"shape {np.shape(x)}"
-            )
-        if rows.dtype.kind not in "biuf":
-            raise ParameterTypeError(name, "be numbers", got=str(rows.dtype))
-        wrong = ~((rows >= 0) & (rows < self.n_states)) | (rows != np.floor(rows))
-        if wrong.any():
-            raise ParameterError(name, f"be states from 0 to {self.n_states - 1}", rows[wrong][0])
-        return rows.astype(np.uint8)
+    def _encode(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        return rows, ~((rows >= 0) & (rows < self.n_states)) | (rows != np.floor(rows))
 
     @classmethod
     def grid(
@@ -266,15 +197,10 @@ class PottsModel(Coupled):
         graph : {"complete", "grid", "loop", "empty"} or (m, 2) array of edges
             Which sites are coupled; a grid is square.
         random_state : int, Generator or None
-            Where the parameters come from.
+            Source of the parameters.
         """
         n_sites = positive_int(n_sites, "n_sites")
         rng = generator(random_state)
-        edges = graph_edges(graph, n_sites)
-        rows: Any = couplings_of_edges(
-            n_sites, edges, rng.normal(size=len(edges)) * finite_number(coupling_sd, "coupling_sd")
-        )
-        if isinstance(graph, str) and graph == "complete":
-            rows = rows.toarray()
+        rows = random_couplings(n_sites, graph, coupling_sd, rng)
         size = (n_sites, positive_int(n_states, "n_states"))
         return cls(rows, rng.normal(size=size) * finite_number(field_sd, "field_sd"))

@@ -5,7 +5,7 @@ One row per count::
     variable_a, value_a, variable_b, value_b, count, total
     smokes, 1, coughs, 1, 31, 200
 
-says that of 200 rows 31 have ``smokes = 1`` and ``coughs = 1``. Triples add
+means that of 200 rows 31 have ``smokes = 1`` and ``coughs = 1``. Triples add
 ``variable_c, value_c``, and so on. The order of the columns is free, and spaces do not
 matter.
 
@@ -49,10 +49,11 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
 from herder.data.variables import Variable, alphabet
+from herder.models.consistency import ROUNDING
 from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques
 from herder.models.moments import Moments
-from herder.models.plain_table import ROUNDING, Source, moments_of_rows, tables_of_ones
+from herder.models.plain_table import moments_of_rows, tables_of_ones
 from herder.models.plain_text import label_text, name_text
 
 __all__ = ["is_plain_table", "load", "read_counts", "save"]
@@ -128,35 +129,34 @@ def load(path: str | PathLike[str]) -> Moments:
         for name in table.names
     }
     places = np.concatenate([block.places for block in blocks])
-    source = Source(str(path), lambda row: f"{table.unit} {places[row]} of {path}")
-    return moments_of_rows(columns, source=source)
+    return moments_of_rows(
+        columns, title=str(path), where=lambda row: f"{table.unit} {places[row]} of {path}"
+    )
 
 
 def save(moments: Moments, path: str | PathLike[str]) -> None:
     """Write a plain table, without values if all columns are 0/1 and nothing is lost by it."""
     compact = _is_compact(moments)
+    fields = [list(_texts(variable, compact)) for variable in moments.variables]
+    kinds = ("variable",) if compact else ("variable", "value")
     letters = ascii_lowercase[: moments.order]
-    heads = [
-        [f"variable_{letter}"] + ([] if compact else [f"value_{letter}"]) for letter in letters
-    ]
-    names = [*(name for head in heads for name in head), "count", "total"]
-    rows = _compact_rows(moments) if compact else _full_rows(moments)
-    columns: list[NDArray[Any]] = [_objects(column) for column in zip(*rows, strict=True)]
-    n_counts = np.diff(moments.layout.offsets)
-    counts = moments.counts
-    if compact:
-        counts = moments.counts[moments.layout.offsets[1:] - 1]
-        n_counts = np.ones_like(n_counts)
+    names = [*(f"{kind}_{letter}" for letter in letters for kind in kinds), "count", "total"]
+    declared = [] if _is_plain(moments) else [texts for field in fields for texts in field]
+    rows = list(declared)
+    for clique in moments.cliques:
+        for cell in product(*(fields[i] for i in clique)):
+            twice = 2 if len(cell) == 1 and moments.order > 1 else 1  # a single: a = b
+            rows.append([text for texts in cell for text in texts] * twice)
+    width = len(names) - 2
+    padded = (row + [""] * (width - len(row)) for row in rows)
+    columns = [_objects(column) for column in zip(*padded, strict=True)]
+    offsets = moments.layout.offsets
+    counts = moments.counts[offsets[1:] - 1] if compact else moments.counts
+    n_counts = 1 if compact else np.diff(offsets)
     numbers = [_whole(counts), _whole(np.repeat(moments.totals, n_counts))]
-    declared = [] if _is_plain(moments) else list(_declarations(moments, compact))
     if declared:
-        ahead = zip(*declared, strict=True)
-        columns = [
-            np.concatenate([_objects(first), column])
-            for first, column in zip(ahead, columns, strict=True)
-        ]
-        blank = _objects([""] * len(declared))
-        numbers = [np.concatenate([blank, _objects(map(str, n.tolist()))]) for n in numbers]
+        blank = [""] * len(declared)
+        numbers = [_objects([*blank, *map(str, n.tolist())]) for n in numbers]
     write_table(path, names, [dict(zip(names, [*columns, *numbers], strict=True))])
 
 
@@ -164,41 +164,26 @@ def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None)
     try:
         matrix = np.asarray(counts, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ParameterTypeError(
-            "counts", f"be a matrix of numbers or a plain table: {error}"
-        ) from None
+        rule = f"be a matrix of numbers or a plain table: {error}"
+        raise ParameterTypeError("counts", rule) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ParameterError("counts", "be a square matrix", got=f"shape {matrix.shape}")
     width = len(matrix)
     labels = [f"x{j}" for j in range(width)] if names is None else [str(n) for n in names]
     if len(set(labels)) != width or len(labels) != width:
         raise ParameterError("names", f"be {width} different names", labels)
-    if not np.isfinite(matrix).all():
-        a, b = np.argwhere(~np.isfinite(matrix))[0]
-        raise ParameterError(
-            "counts", "be finite", got=f"{matrix[a, b]} for {labels[a]}, {labels[b]}"
-        )
     if total is None:
-        raise ParameterError(
-            "total", "be given with a matrix of counts (1 for probabilities)", None
-        )
-    outside = (matrix < 0) | (matrix > total)
+        raise ParameterError("total", "be given with a matrix of counts (1 for probabilities)")
+    outside = ~((matrix >= 0) & (matrix <= total))
     if outside.any():
         a, b = np.argwhere(outside)[0]
-        raise ParameterError(
-            "counts",
-            f"lie between 0 and the total {total:g}",
-            got=f"{matrix[a, b]:g} for {labels[a]}, {labels[b]}",
-        )
+        rule = f"be finite and lie between 0 and the total {total:g}"
+        raise ParameterError("counts", rule, got=f"{matrix[a, b]:g} for {labels[a]}, {labels[b]}")
     gap = np.abs(matrix - matrix.T)
     if gap.max() > ROUNDING * total:
         a, b = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        raise ParameterError(
-            "counts",
-            "be symmetric",
-            got=f"{labels[a]}, {labels[b]} = {matrix[a, b]:g} and {labels[b]}, {labels[a]} = "
-            f"{matrix[b, a]:g}",
-        )
+        both = f"{matrix[a, b]:g} and {matrix[b, a]:g} for {labels[a]}, {labels[b]}"
+        raise ParameterError("counts", "be symmetric", got=both)
     order = min(2, width)
     flat = binary_tables(float(total), matrix.diagonal(), matrix, np.empty((0, 0, 0)), order)
     cliques = all_cliques(width, order)
@@ -207,7 +192,7 @@ def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None)
 
 
 def _is_compact(moments: Moments) -> bool:
-    """Whether the counts of ones say it all, bit for bit."""
+    """Return whether the counts of ones determine all others, bit for bit."""
     if not all(variable.is_binary for variable in moments.variables):
         return False
     at = moments.layout.offsets[1:] - 1
@@ -224,7 +209,7 @@ def _is_compact(moments: Moments) -> bool:
 
 
 def _is_plain(moments: Moments) -> bool:
-    """Whether first mention and sorting give back the order of the columns and labels."""
+    """Return whether first mention and sorting restore the order of the columns and labels."""
     mentioned = dict.fromkeys(i for clique in moments.cliques for i in clique)
     if list(mentioned) != list(range(moments.n_variables)):
         return False
@@ -236,43 +221,18 @@ def _is_plain(moments: Moments) -> bool:
     return True
 
 
-def _declarations(moments: Moments, compact: bool) -> Iterable[list[str]]:
-    for variable in moments.variables:
-        name = name_text(variable.name)
-        if compact:
-            yield [name] + [""] * (moments.order - 1)
-            continue
-        for label in variable.values:
-            yield [name, label_text(label)] + ["", ""] * (moments.order - 1)
+def _texts(variable: Variable, compact: bool) -> Iterable[list[str]]:
+    """Yield how a column is written: its name, beside each of its labels unless compact."""
+    name = name_text(variable.name)
+    if compact:
+        yield [name]
+    else:
+        yield from ([name, label_text(label)] for label in variable.values)
 
 
-def _compact_rows(moments: Moments) -> Iterable[list[str]]:
-    names = [name_text(name) for name in moments.names]
-    for clique in moments.cliques:
-        row = [names[i] for i in clique]
-        if len(row) == 1 and moments.order > 1:
-            row *= 2
-        yield row + [""] * (moments.order - len(row))
-
-
-def _full_rows(moments: Moments) -> Iterable[list[str]]:
-    names = [name_text(name) for name in moments.names]
-    fields = [
-        [[name, label_text(label)] for label in variable.values]
-        for name, variable in zip(names, moments.variables, strict=True)
-    ]
-    for clique in moments.cliques:
-        for cell in product(*(fields[i] for i in clique)):
-            row = [text for pair in cell for text in pair]
-            if len(cell) == 1 and moments.order > 1:
-                row *= 2
-            yield row + [""] * (2 * moments.order - len(row))
-
-
-def _objects(texts: Iterable[Hashable]) -> NDArray[Any]:
-    listed = list(texts)
-    column = np.empty(len(listed), dtype=object)
-    column[:] = listed
+def _objects(texts: Sequence[Hashable]) -> NDArray[Any]:
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
     return column
 
 

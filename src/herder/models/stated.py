@@ -22,10 +22,10 @@ __all__ = ["Statement", "in_words", "mean_count", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One row's word on a cell: ``count`` of ``total``.
+    """What one row states about a cell: ``count`` of ``total``.
 
-    ``left_out`` says that the cell is not listed there but follows from those that are; the
-    row is then the first one with that total.
+    With ``left_out`` the cell is not listed but follows from those that are; the row is then
+    the first one with that total.
     """
 
     count: float
@@ -40,7 +40,7 @@ class Statement:
 
 
 def spread(statements: Sequence[Statement]) -> float:
-    """Largest difference of the shares; 0 when it is rounding.
+    """Return the largest difference of the shares; 0 when it is rounding.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def spread(statements: Sequence[Statement]) -> float:
 
 
 def mean_count(statements: Sequence[Statement], total: float) -> float:
-    """Mean of the shares times ``total``; a count that all agree on is taken as it is.
+    """Return the mean of the shares times ``total``; a count that all agree on as it is.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def mean_count(statements: Sequence[Statement], total: float) -> float:
 
 
 def in_words(event: str, statements: Sequence[Statement], where: Callable[[int], str]) -> str:
-    """Return what is stated about a cell, at the extremes; ``where`` says how to call a row."""
+    """Return what is stated about a cell, at the extremes; ``where`` is the name of a row."""
     by_share = sorted(statements, key=lambda statement: statement.share)
     first, second = sorted([by_share[0], by_share[-1]], key=lambda statement: statement.row)
     n = len(statements)

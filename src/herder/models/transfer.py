@@ -21,29 +21,20 @@ between are made again.
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.models.factors import Factors
+from herder.models.factors import Factors, Sums
 from herder.models.frontier import Plan, Step
 
-__all__ = ["Transfer", "draw", "transfer_sums"]
+__all__ = ["draw", "transfer_sums"]
 
 #: Numbers in all forward messages that are kept at once: 256 MB.
 MAX_KEPT = 2**25
 
 
-class Transfer(NamedTuple):
-    """What a sum site by site gives."""
-
-    log_partition: float  # without the offset
-    marginals: NDArray[np.float64]  # (n, q)
-    pair_marginals: NDArray[np.float64]  # (m, q, q)
-
-
-def transfer_sums(factors: Factors, plan: Plan) -> Transfer:
+def transfer_sums(factors: Factors, plan: Plan) -> Sums:
     """Return the partition function and the marginals of sites and edges."""
     q = factors.n_states
     marginals = np.empty((factors.n_sites, q))
@@ -64,7 +55,7 @@ def transfer_sums(factors: Factors, plan: Plan) -> Transfer:
             pairs[edge] = table if factors.edges[edge, 0] == step.site else table.T
         after = _log_sum(after, 0, q)
         after -= after.max()
-    return Transfer(log_partition, marginals, pairs)
+    return Sums(log_partition, marginals, pairs)
 
 
 def draw(
@@ -90,7 +81,7 @@ def draw(
 def _dropped(
     message: NDArray[np.float64], step: Step, factors: Factors
 ) -> tuple[list[NDArray[np.float64]], list[list[int]]]:
-    """Tables and their sites before each site of a step is summed out, the last first."""
+    """Return tables and their sites before each site is summed out, the last first."""
     table = _extend(message, step, factors)
     axes = list(step.frontier)
     tables, sites = [], []
@@ -106,9 +97,8 @@ def _forward(factors: Factors, plan: Plan) -> tuple[dict[int, NDArray[np.float64
     """Return some of the messages, by the number of sites in them, and log Z."""
     n_steps = len(plan.steps)
     stride = 1 if plan.cost <= MAX_KEPT else math.isqrt(n_steps) + 1
-    message, level = np.zeros(1), 0.0
+    message, levels = np.zeros(1), []
     kept: dict[int, NDArray[np.float64]] = {}
-    levels = []
     for k, step in enumerate(plan.steps):
         if k % stride == 0:
             kept[k] = message
@@ -134,7 +124,7 @@ def _backwards(
 def _advance(
     message: NDArray[np.float64], step: Step, factors: Factors
 ) -> tuple[NDArray[np.float64], float]:
-    """Make the next message, its largest entry 0, and give what was taken out."""
+    """Return the next message, its largest entry 0, and what was taken out."""
     table = _extend(message, step, factors)
     for axis in step.drops:
         table = _log_sum(table, axis, factors.n_states)
