@@ -22,10 +22,11 @@ def pytest_configure() -> None:
         return  # without locks both compile
     import fcntl
 
+    from numba.core import dispatcher
     from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.dispatcher import Dispatcher
 
-    compile_here: Any = Dispatcher.compile
+    kind: Any = dispatcher.Dispatcher
+    compile_here = kind.compile
     folder = Path(tempfile.gettempdir())
 
     def compile_once(self: Any, signature: Any) -> Any:
@@ -36,7 +37,7 @@ def pytest_configure() -> None:
             fcntl.flock(stream, fcntl.LOCK_EX)
             return compile_here(self, signature)
 
-    Dispatcher.compile = compile_once
+    kind.compile = compile_once
 
 
 @pytest.fixture
