@@ -26,7 +26,7 @@ def draw_counts(ax: plt.Axes) -> None:
         alone = np.convolve(alone, [1 - share, share])
     k = np.arange(X.shape[1] + 1)
     ax.bar(k, count_distribution(X), color=TABLE, width=0.85, label="table")
-    ax.plot(k, count_distribution(herded), "o-", color=HERD, label="herded from pair counts")
+    ax.plot(k, count_distribution(herded), "o-", color=HERD, label="herded rows")
     ax.plot(k, alone, "s-", color=RANDOM, label="independent columns")
     ax.set_xlabel("number of ones per row, k")
     ax.set_ylabel("proportion of rows, P(k)")
