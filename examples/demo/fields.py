@@ -107,10 +107,10 @@ def _filling() -> tuple[tuple[str, ...], Section]:
         [
             Text(
                 f"A Boltzmann machine was fitted to {seen.sum()} pixels of {N_LEARN:,} "
-                f"handwritten digits by pseudo-likelihood, in {seconds:.1f} s (compilation included). In each "
-                f"of the {len(filled.digits)} held-out digits {N_HIDDEN} pixels were removed and "
-                "imputed with their more probable value given all others. The baseline "
-                "is the more frequent value of the pixel."
+                f"handwritten digits by pseudo-likelihood, in {seconds:.1f} s (compilation "
+                f"included). In each of the {len(filled.digits)} held-out digits {N_HIDDEN} "
+                "pixels were removed and imputed with their more probable value given all others. "
+                "The baseline is the more frequent value of the pixel."
             ),
             Facts([Fact("pixels imputed wrongly", ours, meaning=theirs)]),
             _pictures(filled, seen),
