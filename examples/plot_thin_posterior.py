@@ -63,8 +63,9 @@ print(gaussian.summary())
 
 # %%
 # The summary ends with the error per column, the worst column first. Tau has half the standard
-# deviation of the effects and is concentrated near zero, which a smooth kernel with one bandwidth
-# for all columns does not resolve. The energy kernel has no bandwidth and resolves all scales.
+# deviation of the effects and is concentrated near zero, where a smooth kernel with one bandwidth
+# for all columns resolves little. The energy kernel has no bandwidth and resolves all scales. Here
+# the errors of tau are similar, since the exchange sweeps start from a rough kernel.
 
 energy = thin(posterior, 200, kernel="energy")
 for name, choice in (("gaussian", gaussian), ("energy", energy)):
