@@ -44,6 +44,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     # some figures are made without pyplot, which the default scraper relies on
     "image_scrapers": ("gallery_figures.scrape",),
+    "capture_repr": (),  # print only what a script prints, no <Legend object at 0x...>
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
