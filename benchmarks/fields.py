@@ -1,10 +1,10 @@
-"""Random fields against their peers: CPU time in paired rounds, and errors beside the exact.
+"""Random fields compared with other packages: paired CPU times, and errors to exact results.
 
-Run with ``python benchmarks/fields.py`` after ``pip install -e '.[bench]'``; scenes may be named
-(``learn sweeps errors clusters first``), and only a run of all of them with all peers is kept.
-One thread. Where HERDER_DATA names the papers' data, tables are theirs. Of the packages that fit
-pairwise models by pseudo-likelihood, coniii does not install any more: regressions of
-scikit-learn, one for each column, stand for it.
+Run with ``python benchmarks/fields.py`` after ``pip install -e '.[bench]'``. Benchmarks can be
+selected by name (``learn sweeps errors clusters first``); results are stored only if all are run
+with all peers. One thread. If HERDER_DATA names the papers' data, their tables are used. The
+package coniii, which fits pairwise models by pseudo-likelihood, can no longer be installed:
+scikit-learn regressions, one for each column, are used instead.
 """
 
 import os
@@ -51,7 +51,7 @@ from herder import BoltzmannMachine, PairwiseModel, gibbs, herded_gibbs, swendse
 
 ANNEALER, THRML = "dwave annealer, Gibbs", "thrml"
 
-#: Sweeps of a run, cut into reads of the annealer.
+#: Sweeps of a run, divided into reads of the annealer.
 N_SWEEPS, N_READS = 50_000, 50
 N_CHAINS = 100
 
@@ -73,12 +73,12 @@ def sheet(title: str, *columns: str) -> Table:
 
 
 def bar(text: str, value: float, limit: float, *, most: bool = False, note: str = "") -> Rows:
-    """Hold a number against its bar: the least that is promised, or the most."""
+    """Compare a number with its target, a lower or an upper limit."""
     met = bool(value <= limit if most else value >= limit)
     side = "at most" if most else "at least"
     shown, wanted = (f"{number:.2g}" if most else f"{number:.2f}x" for number in (value, limit))
     console.print(
-        f"bar: {text}: {side} {wanted}, measured {shown}{note}: {'met' if met else 'NOT MET'}"
+        f"target: {text}: {side} {wanted}, measured {shown}{note}: {'met' if met else 'NOT MET'}"
     )
     row = {"scene": "bar", "text": text, "limit": limit, "side": side, "value": value, "met": met}
     return [{**row, "note": note.strip()}]
@@ -87,7 +87,7 @@ def bar(text: str, value: float, limit: float, *, most: bool = False, note: str 
 def speed_bar(
     text: str, limit: float, spent: Mapping[str, list[float]], ours: str, base: str
 ) -> Rows:
-    """Hold the ratio of two CPU times against its bar."""
+    """Compare the ratio of two CPU times with its target."""
     speed = compare(spent, ours, base)
     note = (
         f" ({speed.lower:.2f} to {speed.upper:.2f} in {speed.rounds} rounds, "
@@ -97,7 +97,7 @@ def speed_bar(
 
 
 def fit_machine(method: str, table: NDArray[np.uint8], alpha: float) -> Fitted:
-    """Fit a machine; the raw regressions minimise the objective of "pl-node"."""
+    """Fit a machine; separate regressions minimise the objective of "pl-node"."""
     machine = BoltzmannMachine(method, alpha=alpha).fit(table)
     if method == "pl-node":
         return Fitted(machine.node_couplings_, machine.node_biases_)
@@ -105,12 +105,12 @@ def fit_machine(method: str, table: NDArray[np.uint8], alpha: float) -> Fitted:
 
 
 def learn_table(name: str, table: NDArray[np.uint8], alpha: float) -> Rows:
-    """Fit one table by regressions, with each solver, and by both of our methods."""
+    """Fit one table by regressions with each solver, and by both of our methods."""
     peers = Regressions(table, alpha)
     fits: dict[str, Fitted] = {}
 
     def kept(method: str) -> Run:
-        """Give a run of a method that keeps what it finds."""
+        """Return a run of a method that stores its fit."""
         fit = peers.run(method) if method in FORMS else lambda: fit_machine(method, table, alpha)
 
         def run() -> None:
@@ -162,7 +162,7 @@ def learn_scene() -> Rows:
 
 
 def our_runs(model: PairwiseModel, n_chains: int, n_sweeps: int) -> dict[str, Run]:
-    """Give both samplers, with averages only and with all states kept."""
+    """Return runs of both samplers, with averages only and with all states kept."""
     way: dict[str, Any] = {"n_chains": n_chains, "n_jobs": 1}
     return {
         "gibbs": lambda: gibbs(model, n_sweeps, keep=False, **way),
@@ -173,14 +173,14 @@ def our_runs(model: PairwiseModel, n_chains: int, n_sweeps: int) -> dict[str, Ru
 
 
 def marginals_of(result: Any) -> NDArray[np.float64]:
-    """Give the marginals of a result of ours, or of the states that a peer gives."""
+    """Return the marginals of a result of ours, or of the states of a peer."""
     return result.mean(axis=0) if isinstance(result, np.ndarray) else result.marginals
 
 
 def sweep_speeds(
     title: str, runs: Mapping[str, Run], model: PairwiseModel, seconds: float
 ) -> tuple[Mapping[str, list[float]], Rows]:
-    """Print sweeps per CPU second of all runs, and the error of what a run gives."""
+    """Print sweeps per CPU second of all runs, and the errors of their marginals."""
     truth = model.exact().marginals
     spent = play(runs, seconds)
     bases = [name for name in (ANNEALER, THRML) if name in runs]
@@ -201,7 +201,7 @@ def sweep_speeds(
 
 
 def sweeps_scene() -> Rows:
-    """Sweeps over a 10 x 10 grid; the annealer gives the last state of each read only."""
+    """Sweeps over a 10 x 10 grid; the annealer returns only the last state of each read."""
     rows: Rows = []
     has_annealer, has_thrml = not missing("dwave.samplers"), not missing("thrml")
     for coupling_sd in (0.3, 0.6):
@@ -238,7 +238,7 @@ def sweeps_scene() -> Rows:
 
 
 def errors_scene() -> Rows:
-    """Errors of marginals against the exact ones, on random grids."""
+    """Errors of marginals on random grids, relative to the exact ones."""
     rows: Rows = []
     for coupling_sd, limit in ((0.3, 8.0), (0.6, 3.0)):
         traces = {plan.name: error_traces(plan, coupling_sd, N_MODELS) for plan in PLANS}
@@ -248,7 +248,7 @@ def errors_scene() -> Rows:
             title,
             "sampler",
             *(f"T = {length:.0e}" for length in lengths),
-            f"Gibbs / it, {AT:.0e}",
+            f"Gibbs / this, {AT:.0e}",
             "5 to 95 %",
         )
         base = traces["Gibbs"][AT]
@@ -271,8 +271,8 @@ def errors_scene() -> Rows:
         last, squares = max(traces["herded, long"].items())
         floor, passed = pooled(squares), AT * float(base.mean() / squares.mean())
         console.print(
-            f"herded_gibbs: error {floor:.1e} after {last:.0e} sweeps; Gibbs, whose error falls "
-            f"as T^(-1/2), comes below that after {passed:.1e} sweeps\n"
+            f"herded_gibbs: error {floor:.1e} after {last:.0e} sweeps; the error of Gibbs, which "
+            f"falls as T^(-1/2), is below that after {passed:.1e} sweeps\n"
         )
         row = {"scene": "floor", "coupling_sd": coupling_sd, "error": floor, "sweeps": last}
         rows.append({**row, "gibbs_passes_after": passed})
@@ -280,7 +280,7 @@ def errors_scene() -> Rows:
 
 
 def clusters_scene() -> Rows:
-    """Swendsen-Wang on a critical torus, against the same with SciPy's components."""
+    """Swendsen-Wang on a critical torus, compared with SciPy's connected components."""
     model, n_sweeps = critical_torus(SIDE), 500
     base = ComponentSampler(model, 0)
     base.energies(500)
@@ -329,7 +329,7 @@ def first_scene() -> Rows:
         console.print(
             f"first call of {row['call']}: {row['compiled_cpu_s']:.1f} CPU s to compile, "
             f"{row['loaded_cpu_s']:.2f} with compiled code on disk, "
-            f"then {1000 * row['second_call_cpu_s']:.2f} ms a call"
+            f"then {1000 * row['second_call_cpu_s']:.2f} ms per call"
         )
     return rows
 
@@ -345,24 +345,26 @@ SCENES: dict[str, Callable[[], Rows]] = {
 
 def main(names: list[str]) -> None:
     if unknown := set(names) - set(SCENES):
-        raise SystemExit(f"scenes must be among {', '.join(SCENES)}, got {', '.join(unknown)}")
+        raise SystemExit(f"benchmarks are {', '.join(SCENES)}, got {', '.join(unknown)}")
     absent = [module for module in PEERS if missing(module)]
     versions = {peer: version(peer) for module, peer in PEERS.items() if module not in absent}
     rows: Rows = [{"scene": "versions", **versions}]
     console.print(
-        "coniii (pseudo-likelihood) does not install any more and is not among the peers"
+        "coniii (pseudo-likelihood) can no longer be installed and is not among the peers"
     )
     for name in names or SCENES:
         load = os.getloadavg()[0]
-        console.print(f"load of the machine before {name}: {load:.1f}")
+        console.print(f"load average before {name}: {load:.1f}")
         rows += [{"scene": "load", "before": name, "load": load}, *SCENES[name]()]
     bars = [row for row in rows if row["scene"] == "bar"]
     missed = [str(row["text"]) for row in bars if not row["met"]]
-    console.print(f"bars: {len(bars)}, missed: {'; '.join(missed) or 'none'}")
+    console.print(f"targets: {len(bars)}, missed: {'; '.join(missed) or 'none'}")
     if names or absent or "HERDER_DATA" not in os.environ:
-        console.print("nothing is kept: that takes all scenes, all peers and HERDER_DATA")
+        console.print(
+            "results are not stored: this needs all benchmarks, all peers and HERDER_DATA"
+        )
         return
-    console.print(f"kept in {write_results('fields', rows).name}")
+    console.print(f"results stored in {write_results('fields', rows).name}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Moment herding against the textbook loop: same states, one thread, CPU time, paired rounds.
+"""Moment herding compared with the textbook loop: same states, one thread, paired CPU times.
 
-Run with ``python benchmarks/moments.py``. The papers' data are read where HERDER_DATA names
-their folder; without it only bundled and made data are used, and the page says so.
+Run with ``python benchmarks/moments.py``. The papers' data are read from the folder named by
+HERDER_DATA; without it only bundled and synthetic data are used, and the output says so.
 """
 
 import os
@@ -29,7 +29,7 @@ from tests.naive import textbook_herd
 
 @dataclass(frozen=True)
 class Case:
-    """A 0/1 table, the order of its moments, steps of either loop, and the bar to clear."""
+    """A 0/1 table, the order of its moments, steps of both loops, and the target speed-up."""
 
     name: str
     rows: np.ndarray
@@ -99,7 +99,7 @@ def measure(case: Case, rounds: int) -> dict[str, object]:
         live.pop().run(our_out)
         return case.our_steps
 
-    textbook_herd(n_rows, n1, n2, n3, case.order, base_out[:2])  # compilation is measured apart
+    textbook_herd(n_rows, n1, n2, n3, case.order, base_out[:2])  # compile before timing
     herd_for(features).run(our_out[:2])
     speed = paired_rounds(base, ours, rounds=rounds)
     shared = min(case.base_steps, case.our_steps)
@@ -120,7 +120,7 @@ def measure(case: Case, rounds: int) -> dict[str, object]:
 
 
 def categorical_speed() -> dict[str, object]:
-    """Herd 40 columns of ten values: what the general loop makes of it beside the fast one."""
+    """Speed of the general loop on 40 columns of ten values."""
     rng = np.random.default_rng(0)
     hidden = rng.integers(0, 10, 50_000)
     columns = [
@@ -143,7 +143,7 @@ def categorical_speed() -> dict[str, object]:
 def main(rounds: int = 5) -> None:
     console = Console(width=110)
     table = Table(title="States per CPU second, one thread, PCT checked at each step")
-    for name in ("data", "order", "ones", "textbook/s", "herder/s", "ratio", "range", "bar"):
+    for name in ("data", "order", "ones", "textbook/s", "herder/s", "ratio", "range", "target"):
         table.add_column(name, justify="left" if name == "data" else "right")
     table.add_column("same states")
     table.add_column("KL of P(k)", justify="right")
@@ -171,9 +171,9 @@ def main(rounds: int = 5) -> None:
         f"moment error {many['moment_error']:.1e} after 20,000"
     )
     if "HERDER_DATA" not in os.environ:
-        console.print("HERDER_DATA is not set: the papers' data were left out, nothing is kept")
+        console.print("HERDER_DATA is not set: papers' data omitted, results are not stored")
         return
-    console.print(f"kept in {write_results('moments', rows).name}")
+    console.print(f"results stored in {write_results('moments', rows).name}")
 
 
 if __name__ == "__main__":

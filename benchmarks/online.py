@@ -1,10 +1,10 @@
-"""Online learners against their peers: CPU time in paired rounds, and errors on rows held out.
+"""Online learners compared with other packages: paired CPU times, and held-out errors.
 
-Run with ``python benchmarks/online.py`` after ``pip install -e '.[bench]'``; scenes may be named
-(``text wide images classes noise full wabbit river first``), and only a run of all of them is
-kept. One thread; a run is one pass of a fresh learner over the rows in order, input validation
-included. Where HERDER_DATA names the papers' data, MNIST is among the images. Errors with tuned
-C on noisy labels are the business of ``python -m papers crammer2010_nherd``.
+Run with ``python benchmarks/online.py`` after ``pip install -e '.[bench]'``. Benchmarks can be
+selected by name (``text wide images classes noise full wabbit river first``); results are stored
+only if all are run. One thread; a run is one pass of a new learner over the rows in order, input
+validation included. If HERDER_DATA names the papers' data, MNIST is among the images. For errors
+with tuned C on noisy labels see ``python -m papers crammer2010_nherd``.
 """
 
 import os
@@ -46,7 +46,7 @@ from herder import NHERD
 
 PACKAGES = ("river", "vowpalwabbit")
 SINGLE = f"{NHERD_NAME}, float32"
-#: Tokens a row that make about 140 different words of 50,000 and of 2^20.
+#: Tokens per row for about 140 distinct words, with 50,000 and with 2^20 words.
 TOKENS = {50_000: 170, 2**20: 158}
 
 Rows = list[dict[str, Any]]
@@ -65,7 +65,7 @@ def show(
     n_rows: int,
     errors: Mapping[str, float],
 ) -> Rows:
-    """Print and give the speed of every method, how it compares to the base, and its error."""
+    """Print and return the speed of every method, its ratio to the base, and its error."""
     table = Table(title=title, box=box.MARKDOWN)
     table.add_column("learner")
     for column in ("rows / CPU s", f"speed / {base}", "quartiles", "best", "test error %"):
@@ -90,11 +90,11 @@ def show(
 
 
 def duel(text: str, limit: float, base: Run, ours: Run) -> Rows:
-    """Hold a speed against its bar, in rounds of the two alone."""
+    """Compare a speed with its target, in rounds of the two methods alone."""
     speed = compare(play({"base": base, "ours": ours}, 8), "ours", "base")
     found = Bar(text, limit, *speed[:4])
     console.print(
-        f"bar: {text}: at least {limit:.2f}x, measured {speed.ratio:.2f}x "
+        f"target: {text}: at least {limit:.2f}x, measured {speed.ratio:.2f}x "
         f"({speed.lower:.2f} to {speed.upper:.2f} in {speed.rounds} rounds, "
         f"best times {speed.best:.2f}x): {'met' if found.met else 'NOT MET'}\n"
     )
@@ -109,7 +109,7 @@ def race(
     limit: float | None = None,
     single: bool = False,
 ) -> Rows:
-    """One pass of each learner over a stream, against scikit-learn's PA-II."""
+    """One pass of each learner over a stream, compared with scikit-learn's PA-II."""
     makers: dict[str, Maker] = {name: (PEERS | OURS)[name] for name in names}
     runs: dict[str, Run] = {name: one_pass(make, stream) for name, make in makers.items()}
     errors = {name: error_of(make, stream) for name, make in makers.items()}
@@ -143,7 +143,7 @@ def images_scene() -> Rows:
 
 
 def classes_scene() -> Rows:
-    """Ten classes: ours by the largest margin, scikit-learn's one against the rest."""
+    """Ten classes: ours by max-margin, scikit-learn's one-vs-rest."""
     names = [*PEERS, NHERD_NAME, "herder AROW, project", "herder PA-II", "herder Perceptron"]
     return race(load_mnist() or draw_images(), names, 8)
 
@@ -154,7 +154,7 @@ def noise_scene() -> Rows:
 
 
 def full_scene() -> Rows:
-    """Whole covariance, 500 rows of 784 columns: for information."""
+    """Full covariance, 500 rows of 784 columns: no target."""
     stream = in_two(draw_images(500))
     runs = {
         BASE: one_pass(PEERS[BASE], stream),
@@ -171,7 +171,7 @@ def full_scene() -> Rows:
 
 
 def wabbit_scene() -> Rows:
-    """Vowpal Wabbit on examples parsed beforehand, and its driver on a file for information."""
+    """Vowpal Wabbit on parsed examples, and its driver on a file (no target)."""
     stream = made_text(50_000)
     forms = {name: Wabbit(stream, options) for name, options in FORMS.items()}
     runs: dict[str, Run] = {name: form.learn for name, form in forms.items()}
@@ -187,7 +187,7 @@ def wabbit_scene() -> Rows:
 
 
 def river_scene() -> Rows:
-    """Rows one by one as dicts, with ten and with 140 features."""
+    """Rows as dicts, one at a time, with ten and with 140 features."""
     rows = []
     for stream in (draw_dense(10), draw_dense(140), made_text(50_000)):
         data = dict_rows(stream, 2000)
@@ -206,7 +206,7 @@ def first_scene() -> Rows:
         console.print(
             f"first call of NHERD, {row['rows']} rows: {row['compiled_cpu_s']:.1f} CPU s "
             f"to compile, {row['loaded_cpu_s']:.2f} with compiled code on disk, "
-            f"then {1000 * row['second_call_cpu_s']:.2f} ms a call"
+            f"then {1000 * row['second_call_cpu_s']:.2f} ms per call"
         )
     return rows
 
@@ -226,20 +226,20 @@ SCENES: dict[str, Callable[[], Rows]] = {
 
 def main(names: list[str]) -> None:
     if unknown := set(names) - set(SCENES):
-        raise SystemExit(f"scenes must be among {', '.join(SCENES)}, got {', '.join(unknown)}")
+        raise SystemExit(f"benchmarks are {', '.join(SCENES)}, got {', '.join(unknown)}")
     rows: Rows = [{"scene": "versions", **{name: version(name) for name in PACKAGES}}]
     for name in names or SCENES:
         load = os.getloadavg()[0]
-        console.print(f"load of the machine before {name}: {load:.1f}")
+        console.print(f"load average before {name}: {load:.1f}")
         rows += [{"scene": "load", "before": name, "load": load}, *SCENES[name]()]
     bars = [row for row in rows if row["scene"] == "bar"]
     missed = [str(row["text"]) for row in bars if not row["met"]]
-    console.print(f"bars: {len(bars)}, missed: {'; '.join(missed) or 'none'}")
+    console.print(f"targets: {len(bars)}, missed: {'; '.join(missed) or 'none'}")
     console.print("errors with tuned C on noisy labels: python -m papers crammer2010_nherd")
     if names:
-        console.print("only some scenes were run: nothing is kept")
+        console.print("not all benchmarks were run: results are not stored")
         return
-    console.print(f"kept in {write_results('online', rows).name}")
+    console.print(f"results stored in {write_results('online', rows).name}")
 
 
 if __name__ == "__main__":

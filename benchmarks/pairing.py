@@ -1,4 +1,4 @@
-"""Paired rounds of CPU time: the machine is noisy, so only ratios within a round count."""
+"""Paired rounds of CPU time: timings are noisy, so only ratios within a round are used."""
 
 import json
 import platform
@@ -16,7 +16,7 @@ __all__ = ["Paired", "paired_rounds", "write_results"]
 
 @dataclass(frozen=True)
 class Paired:
-    """Steps per CPU second of both sides (best round) and the median ratio of the rounds."""
+    """Steps per CPU second of both methods (best round) and the median ratio of the rounds."""
 
     base_per_second: float
     ours_per_second: float
@@ -26,7 +26,7 @@ class Paired:
 
 
 def paired_rounds(base: Callable[[], int], ours: Callable[[], int], *, rounds: int = 5) -> Paired:
-    """Run both in turn; each returns how many units of work it did."""
+    """Run both in turn; each returns the number of units of work it did."""
     speeds = []
     for _ in range(rounds):
         pair = []
@@ -41,7 +41,7 @@ def paired_rounds(base: Callable[[], int], ours: Callable[[], int], *, rounds: i
 
 
 def write_results(name: str, rows: list[dict[str, object]]) -> Path:
-    """Keep the figures of this run beside the scripts."""
+    """Store the results of this run next to the scripts."""
     path = Path(__file__).parent / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     versions = {"python": platform.python_version()}

@@ -1,9 +1,9 @@
-"""Thinning against its peers: MMD and CPU time in paired rounds, one round per seed.
+"""Thinning compared with other packages: MMD and CPU time in paired rounds, one per seed.
 
-Run with ``python benchmarks/thin.py`` after ``pip install -e '.[bench]'``; scenes may be named
-(``small large means memory``), and only a run of all of them is kept. Every method has its own
-process and one thread; the MMD is found by a routine of the benchmark (`thinning.cases`), and what
-the library says of its own results is checked against it.
+Run with ``python benchmarks/thin.py`` after ``pip install -e '.[bench]'``. Benchmarks can be
+selected by name (``small large means memory``); results are stored only if all are run. Every
+method has its own process and one thread. The MMD is computed by a routine of the benchmark
+(`thinning.cases`), against which the MMD reported by the library is verified.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the yardstick threads by blocks
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the reference MMD is threaded by blocks
 
 from rich import box
 from rich.console import Console
@@ -32,7 +32,7 @@ from benchmarks.thinning.workers import Run, Worker, isolated, one_thread
 
 SEEDS = range(3)
 COMPRESS = ("Compress++ g=0", "Compress++ g=4")
-#: The most that each package can be made to give; no bar was set, so ours is to be no worse.
+#: The best setting of each package; without a target of its own, ours must be no worse.
 STRONGEST = ("goodpoints KT, swap on all", "coreax herding, refined")
 PACKAGES = ("apricot-select", "coreax", "goodpoints", "jax", "stein-thinning", "twinning")
 
@@ -40,7 +40,7 @@ console = Console(width=150)
 
 
 class Round(NamedTuple):
-    """One method on one sample, with the MMD of its rows and that of a random subset."""
+    """One method on one sample: its run, its MMD and that of a random subset."""
 
     run: Run
     mmd: float
@@ -48,7 +48,7 @@ class Round(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A promise with what was measured: the figure held against the limit, and its range."""
+    """A performance target: the limit, the measured value and its range."""
 
     text: str
     at_most: bool
@@ -66,7 +66,7 @@ Rounds = dict[str, list[Round]]
 
 
 def play(names: Iterable[str], n_rows: int, width: int, n_select: int) -> Rounds:
-    """Run all methods in turn on one sample after another."""
+    """Run all methods in turn on each sample."""
     rounds: Rounds = {name: [] for name in names}
     with ExitStack() as stack:
         workers = {name: stack.enter_context(Worker(name)) for name in rounds}
@@ -102,7 +102,7 @@ def cpu_ratios(rounds: Rounds, ours: str, base: str) -> list[float]:
 
 
 def method_rows(rounds: Rounds, n_rows: int, width: int, n_select: int) -> list[dict[str, Any]]:
-    """Means over the seeds, medians of CPU time; the first call of all is that of seed 0."""
+    """Means over the seeds, medians of CPU time; the first call is that of seed 0."""
     rows = []
     for name, played in rounds.items():
         own = [abs(r.run.own_mmd - r.mmd) for r in played if r.run.own_mmd is not None]
@@ -158,10 +158,10 @@ def show_methods(rows: list[dict[str, Any]], exact: float | None = None) -> None
 
 
 def agreement(rounds: Rounds, where: str) -> list[Bar]:
-    """What the library says of its own results, against the routine of the benchmark.
+    """Compare the MMD reported by the library with that of the benchmark.
 
-    Weighted rows come so near that MMD^2 is lost in the rounding of its terms, in either
-    routine; their difference is held against the MMD of a random subset.
+    With weights the MMD is so small that MMD^2 is dominated by rounding errors in both
+    routines; their difference is therefore relative to the MMD of a random subset.
     """
     bars = []
     for name, played in rounds.items():
@@ -212,7 +212,7 @@ def small(width: int, kernel_thinning: float, simplex: float) -> list[dict[str, 
 
 
 def large() -> list[dict[str, Any]]:
-    """100,000 rows to 256, exactly and by named approximations."""
+    """100,000 rows to 256, exactly and with approximations."""
     ours, names = "herder thin", ["herder thin", *APPROXIMATIONS, *COMPRESS, "twinning"]
     rounds = play(names, 100_000, 5, 256)
     rows = method_rows(rounds, 100_000, 5, 256)
@@ -237,7 +237,7 @@ def large() -> list[dict[str, Any]]:
 
 
 def nearest(rounds: Rounds, base: str) -> str:
-    """The approximation that beats a peer in CPU time with the least MMD, or else the quickest."""
+    """Approximation with the least MMD among those faster than a peer, or the fastest."""
     cpu = {name: median(cpu_ratios(rounds, name, base)) for name in APPROXIMATIONS}
     quick = [name for name in cpu if cpu[name] <= 1]
     if not quick:
@@ -246,11 +246,11 @@ def nearest(rounds: Rounds, base: str) -> str:
 
 
 def means() -> list[dict[str, Any]]:
-    """Kernel means against NumPy, and with two threads against one."""
+    """Kernel means compared with NumPy, and two threads with one."""
     table = Table(title="Kernel mean, unordered pairs per CPU second, float32", box=box.MARKDOWN)
-    for name in ("d", "NumPy/s", "herder/s", "ratio", "NumPy's error", "herder's error"):
+    for name in ("d", "NumPy/s", "herder/s", "ratio", "NumPy error", "herder error"):
         table.add_column(name, justify="right")
-    table.add_column("NumPy's best form")
+    table.add_column("best NumPy variant")
     rows, bars = [], []
     for width, limit in ((1, 1.0), (5, 4.0), (20, 1.0), (100, 1.0)):
         row = isolated(mean_speed, width, 20_000, len(SEEDS))
@@ -273,23 +273,23 @@ def means() -> list[dict[str, Any]]:
     rows.append({"scene": "two threads", **threads._asdict()})
     span = (threads.lowest, threads.highest)
     bars.append(Bar("kernel mean, wall-clock: 1 thread / 2", False, 1.8, threads.ratio, *span))
-    console.print(f"one and two threads give the same bits: {threads.same_bits}")
+    console.print(f"results with one and two threads are identical: {threads.same_bits}")
     return rows + show_bars(bars)
 
 
 def memory() -> list[dict[str, Any]]:
-    """Peak memory beside the data."""
+    """Peak memory in addition to the data."""
     row = isolated(memory_growth, 5, 100_000, 256)
     grown = row.thin_mb
-    console.print(f"memory: thin {grown:.0f} MB, its MMD {row.mmd_mb:.0f} MB, beside the data")
+    console.print(f"peak memory without the data: thin {grown:.0f} MB, MMD {row.mmd_mb:.0f} MB")
     bar = Bar("100,000/256: peak memory beside the data, MB", True, 100.0, grown, grown, grown)
     return [{"scene": "memory", **row._asdict()}, *show_bars([bar])]
 
 
 def show_bars(bars: list[Bar]) -> list[dict[str, Any]]:
-    table = Table(title="Bars", box=box.MARKDOWN)
-    table.add_column("what")
-    for name in ("bar", "measured", "range"):
+    table = Table(title="Performance targets", box=box.MARKDOWN)
+    table.add_column("quantity")
+    for name in ("target", "measured", "range"):
         table.add_column(name, justify="right")
     table.add_column("met")
     for bar in bars:
@@ -318,20 +318,20 @@ SCENES: dict[str, Callable[[], list[dict[str, Any]]]] = {
 
 def main(names: list[str]) -> None:
     if unknown := set(names) - set(SCENES):
-        raise SystemExit(f"scenes must be among {', '.join(SCENES)}, got {', '.join(unknown)}")
+        raise SystemExit(f"benchmarks are {', '.join(SCENES)}, got {', '.join(unknown)}")
     one_thread()
     rows: list[dict[str, Any]] = [
         {"scene": "versions", **{name: version(name) for name in PACKAGES}}
     ]
     for name in names or SCENES:
-        console.print(f"load of the machine before {name}: {os.getloadavg()[0]:.1f}")
+        console.print(f"load average before {name}: {os.getloadavg()[0]:.1f}")
         rows += SCENES[name]()
     missed = [str(row["text"]) for row in rows if row["scene"] == "bar" and not row["met"]]
-    console.print(f"missed: {'; '.join(missed) or 'none'}")
+    console.print(f"targets missed: {'; '.join(missed) or 'none'}")
     if names:
-        console.print("only some scenes were run: nothing is kept")
+        console.print("not all benchmarks were run: results are not stored")
         return
-    console.print(f"kept in {write_results('thin', rows).name}")
+    console.print(f"results stored in {write_results('thin', rows).name}")
 
 
 if __name__ == "__main__":

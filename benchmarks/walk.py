@@ -1,12 +1,12 @@
 """Functions, files and file switches of three calls, and lines of code per folder.
 
 ``python benchmarks/walk.py`` runs three calls under ``sys.setprofile``: ``herder synth --report``,
-``herder learn`` on svmlight lines, and ``thin(X, 200)``. Of each it prints the functions of ours
-that it passes, the files they stand in, and the switches: how often, in the order in which the
-functions are first called, the next one stands in another file. Compiled functions and code that
-runs at import are not counted. Then the lines of code of each folder of ``src``: docstrings,
-comments and blank lines apart. ``--keep`` writes the numbers to ``results/walk.json``, beside
-which later runs are printed.
+``herder learn`` on svmlight lines, and ``thin(X, 200)``. For each it prints the number of our
+functions that are called, the number of files that contain them, and the number of switches: how
+often, in the order of their first calls, the next function is in another file. Compiled functions
+and code that runs at import are not counted. It then prints the lines of code of each folder of
+``src``, without docstrings, comments and blank lines. ``--keep`` writes the numbers to
+``results/walk.json``, with which later runs are compared.
 """
 
 import argparse
@@ -31,7 +31,7 @@ import herder
 PACKAGE = Path(herder.__file__).parent
 KEPT = Path(__file__).with_name("results") / "walk.json"
 
-#: Tokens that are no code.
+#: Tokens that are not code.
 SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -67,7 +67,7 @@ def walk(call: Callable[[], Any]) -> dict[str, int]:
 
 
 def run_verb(*words: str) -> None:
-    """Run the command line in this process; its output goes nowhere."""
+    """Run the command line in this process and discard its output."""
     from herder.cli import app
 
     with redirect_stdout(io.StringIO()):
@@ -75,7 +75,7 @@ def run_verb(*words: str) -> None:
 
 
 def synth(folder: Path) -> Callable[[], Any]:
-    """Make rows from a table of 0/1, with a report."""
+    """Generate rows from a 0/1 table, with a report."""
     bits = np.random.default_rng(0).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
     table, rows = folder / "table.csv", folder / "rows.csv"
     np.savetxt(table, bits.astype(int), "%d", ",", header="a,b,c,d", comments="")
@@ -106,7 +106,7 @@ WALKS = {"herder synth --report": synth, "herder learn tickets.svm": learn, "thi
 
 
 def code_lines(path: Path) -> int:
-    """Count the lines that hold code: no docstring, no comment, not blank."""
+    """Count the lines of code, without docstrings, comments and blank lines."""
     text = path.read_text(encoding="utf-8")
     documented: set[int] = set()
     for node in ast.walk(ast.parse(text)):
@@ -132,7 +132,7 @@ def folders() -> dict[str, int]:
 
 
 def measure() -> dict[str, dict[str, Any]]:
-    """Walk each way twice: what is imported or compiled the first time is not counted."""
+    """Run each call twice: imports and compilation of the first are not counted."""
     walks = {}
     for name, prepare in WALKS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ def measure() -> dict[str, dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Functions and files that calls pass.")
+    parser = argparse.ArgumentParser(description="Functions and files involved in three calls.")
     parser.add_argument("--keep", action="store_true", help="write results/walk.json")
     keep = parser.parse_args().keep
     found = measure()

@@ -1,4 +1,4 @@
-"""Sphinx: one site from the pages here, the docstrings and the gallery. Nothing is fetched."""
+"""Sphinx configuration: pages, docstrings and gallery in one site. Nothing is downloaded."""
 
 import sys
 from importlib.metadata import version as installed_version
@@ -25,14 +25,14 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5"]
 templates_path = ["_templates"]
-default_role = "py:obj"  # `sample` in a docstring is a name of ours, or else plain code
+default_role = "py:obj"  # `sample` in a docstring links to our object, or is plain code
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # numpydoc shows the types in words
+autodoc_typehints = "none"  # numpydoc shows the types of the docstring
 numpydoc_show_class_members = False  # the class template lists them
 
 bibtex_bibfiles = ["refs.bib"]
@@ -42,8 +42,9 @@ bibtex_reference_style = "author_year"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # our figures are made without pyplot, which is what the usual scraper looks at
+    # some figures are made without pyplot, which the default scraper relies on
     "image_scrapers": ("gallery_figures.scrape",),
+    "capture_repr": (),  # print only what a script prints, no <Legend object at 0x...>
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -59,7 +60,7 @@ html_css_files = ["herder.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only where there are pages below
+html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only for nested pages
 html_theme_options = {
     "logo": {"text": "herder"},
     "navbar_align": "left",

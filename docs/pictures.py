@@ -1,6 +1,6 @@
-"""Draw the pictures of the README and of the first pages: ``python docs/pictures.py``.
+"""Draw the figures of the README and of the first pages: ``python docs/pictures.py``.
 
-It writes _static/pairs_and_rate.png and _static/thinning.png, and prints what the latter shows.
+Writes _static/pairs_and_rate.png and _static/thinning.png, and prints the numbers of the latter.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ def draw_counts(ax: plt.Axes) -> None:
         alone = np.convolve(alone, [1 - share, share])
     k = np.arange(X.shape[1] + 1)
     ax.bar(k, count_distribution(X), color=TABLE, width=0.85, label="table")
-    ax.plot(k, count_distribution(herded), "o-", color=HERD, label="herd, from pair counts")
+    ax.plot(k, count_distribution(herded), "o-", color=HERD, label="herded rows")
     ax.plot(k, alone, "s-", color=RANDOM, label="independent columns")
-    ax.set_xlabel("ones in a row, k")
-    ax.set_ylabel("share of rows, P(k)")
+    ax.set_xlabel("number of ones per row, k")
+    ax.set_ylabel("proportion of rows, P(k)")
 
 
 def draw_rate(ax: plt.Axes) -> None:
@@ -40,43 +40,43 @@ def draw_rate(ax: plt.Axes) -> None:
     target = X.T @ X / len(X)
     error = [np.abs(drawn[:t].T @ drawn[:t] / t - target).max() for t in trace.t]
     ax.loglog(trace.t, error, "s-", color=RANDOM, label=r"random rows, $1/\sqrt{T}$")
-    ax.loglog(trace.t, trace.error, "o-", color=HERD, label="herd, $1/T$")
-    ax.set_xlabel("rows, T")
-    ax.set_ylabel("error of the worst pair")
+    ax.loglog(trace.t, trace.error, "o-", color=HERD, label="herded rows, $1/T$")
+    ax.set_xlabel("number of rows, T")
+    ax.set_ylabel("largest error of a pair")
 
 
 def draw_points(ax: plt.Axes, X: np.ndarray) -> None:
-    """The sample, and the rows that stand for it."""
+    """Draw the sample and the selected rows."""
     chosen = thin(X, 200, kernel="matern32")
     ax.plot(*X[::5].T, ",", color="#7b8794", alpha=0.6)
     ax.plot(*X[chosen].T, "o", color=HERD, markersize=3.2, markeredgecolor="white", mew=0.4)
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_title(f"{len(X):,} rows, and 200 of them", fontsize=9)
+    ax.set_title(f"{len(X):,} rows, 200 selected", fontsize=9)
     ax.set_xticks([])
     ax.set_yticks([])
-    print(f"MMD of 200 rows {chosen.mmd:.1e}, at random {chosen.mmd_random:.1e}", end="")
-    print(f": {chosen.mmd_random / chosen.mmd:.0f} times nearer")
+    print(f"MMD of 200 rows {chosen.mmd:.1e}, random subset {chosen.mmd_random:.1e}", end="")
+    print(f": {chosen.mmd_random / chosen.mmd:.0f}x closer")
 
 
 def draw_distances(ax: plt.Axes, X: np.ndarray) -> None:
-    """Distance to all rows by size, for each way to choose."""
+    """Draw the MMD to the full sample against the number of rows, for each method."""
     sizes = [10, 20, 50, 100, 200]
     nested = thin(X, sizes[-1], kernel="matern32", refine=False)
     best = [thin(X, m, kernel="matern32") for m in sizes]
     weighted = [thin(X, m, kernel="matern32", weights="simplex") for m in sizes]
     lines = {
         "random rows": ("s-", RANDOM, [choice.mmd_random for choice in best]),
-        "nested, refine=False": ("^-", "#7c3aed", nested.path[np.array(sizes) - 1]),
-        "exchanged (default)": ("o-", HERD, [choice.mmd for choice in best]),
+        "herding, refine=False": ("^-", "#7c3aed", nested.path[np.array(sizes) - 1]),
+        "exchange, refine=True (default)": ("o-", HERD, [choice.mmd for choice in best]),
         "weights='simplex'": ("D-", "#be123c", [choice.mmd for choice in weighted]),
     }
     for name, (style, colour, values) in lines.items():
         ax.loglog(sizes, values, style, color=colour, label=name)
-        print(f"{name:<22}" + "".join(f"{value:10.1e}" for value in values))
+        print(f"{name:<32}" + "".join(f"{value:10.1e}" for value in values))
     ax.set_xticks(sizes, [str(m) for m in sizes])
     ax.minorticks_off()
-    ax.set_xlabel("rows chosen")
-    ax.set_ylabel("distance to all rows (MMD)")
+    ax.set_xlabel("number of selected rows")
+    ax.set_ylabel("MMD to the full sample")
 
 
 def two_panels(name: str, left: Callable, right: Callable) -> None:

@@ -1,11 +1,11 @@
 """
-How far herded Gibbs goes
-=========================
+Bias floor of herded Gibbs
+==========================
 
-On a grid of 10 x 10 sites the marginals can be computed exactly, and so can the error of a
-sampler. With weak couplings herded Gibbs has less than a tenth of the error of Gibbs sampling,
-at every length of the run. With stronger couplings it is ahead at first; then it meets its bias
-and stops, while Gibbs sampling goes on. Where the floor lies depends on the model.
+On a grid of 10 x 10 sites the marginals, and thus the error of a sampler, can be computed
+exactly. With weak couplings the error of herded Gibbs is less than a tenth of that of Gibbs
+sampling, for runs of any length. With stronger couplings it is smaller at first, then reaches a
+bias floor, while the error of Gibbs sampling continues to fall. The floor depends on the model.
 """
 
 import numpy as np
@@ -26,8 +26,8 @@ def errors(sampler, model: PairwiseModel) -> list[float]:
 
 
 # %%
-# Couplings and biases are normal numbers around zero; the couplings have a standard deviation of
-# 0.3, 0.6 and 1.
+# Couplings and biases are normally distributed with mean zero; the standard deviation of the
+# couplings is 0.3, 0.6 and 1.
 
 lines = {}
 for sd in (0.3, 0.6, 1.0):
@@ -40,9 +40,9 @@ for name, line in lines.items():
     print(f"{name:<28} {line[10]:.1e}   {line[-1]:.1e}")
 
 # %%
-# What to do: ``check_scan_orders`` compares orders with the exact answer on small parts of a
-# model; a run of ``gibbs`` beside it shows whether the two agree within the errors of the latter;
-# and who needs more digits than the floor allows takes ``gibbs`` altogether.
+# What to do: ``check_scan_orders`` compares scan orders with the exact answer on small subgraphs
+# of a model; a run of ``gibbs`` shows whether the two samplers agree within its standard errors;
+# and if you need more precision than the floor allows, use ``gibbs`` instead.
 
 order = ("herded Gibbs, couplings 0.3", "herded Gibbs, couplings 0.6")
 order += ("herded Gibbs, couplings 1", "Gibbs, couplings 1")

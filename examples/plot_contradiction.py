@@ -1,10 +1,11 @@
 """
-Two tables that contradict each other
-=====================================
+Two contradictory tables
+========================
 
-Two reports, two groups of people. One has the table of smoking against coughing, the other that
-of coughing against tiredness, and they do not agree on how many people cough: 40 % or 42 %. No
-rows can match both. The herd says so, and gives rows that come as near to both as possible.
+Two reports on two groups of people. One has the table of smoking against coughing, the other that
+of coughing against tiredness, and they disagree on how many people cough: 40 % or 42 %. No
+rows can match both. Moment herding detects this, and generates rows that are as close to both as
+possible.
 """
 
 import csv
@@ -29,14 +30,14 @@ coughs,1,tired,1,150,500
 rows = list(csv.DictReader(io.StringIO(PUBLISHED)))
 
 # %%
-# Contradictions are an error unless they are allowed, and the worst is named first.
+# Contradictions raise an error unless they are allowed. The worst is listed first.
 
 moments = Moments.from_counts(rows, contradictions="allow")
 for contradiction in moments.contradictions():
     print(contradiction)
 
 # %%
-# With ``contradictions="nearest"`` the herd goes on all the same. The singles are not in the file,
+# With ``contradictions="nearest"`` herding continues nevertheless. The file has no single columns,
 # so the tables are matched cell by cell.
 
 model = MomentHerder(contradictions="nearest").fit_moments(moments)
@@ -44,18 +45,18 @@ sample = model.sample(20_000)
 print(model.diagnostics_)
 
 # %%
-# What the samples have lies half-way: the herd goes to the point with the least sum of squared
-# differences from all published shares. ``distance`` is its root, and does not go down with more
-# rows.
+# The generated rows lie half-way between the two: herding converges to the moments with the least
+# sum of squared differences from all published proportions. ``distance`` is the square root of
+# that sum, and does not decrease with more rows.
 
 coughs = float(np.mean(sample["coughs"] == 1))
-print(f"P(coughs): 0.40 and 0.42 published, {coughs:.4f} among the samples")
+print(f"P(coughs): 0.40 and 0.42 published, {coughs:.4f} in the generated rows")
 print(f"distance: {model.diagnostics_.distance:.4f}")
 
 # %%
-# On the left, every published cell: each is missed by the same half per cent. On the right, the
-# weights, which grow by the distance at every step. That is how contradictions show that no
-# simple check finds.
+# Left: errors of all published cells, half a per cent for each. Right: the norm of the weights,
+# which grows by the distance at every step. This growth reveals contradictions that no simple
+# check finds.
 
 reached = Moments.from_data(sample, cliques=moments.cliques)
 gap = reached.probabilities() - moments.probabilities()
@@ -67,10 +68,10 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.6), layout="constrain
 left.barh(names, gap, color=["#0f766e"] * 4 + ["#d97706"] * 4)
 left.axvline(0, color="0.5", linewidth=1)
 left.invert_yaxis()
-left.set_xlabel("share among samples minus published share")
+left.set_xlabel("generated minus published proportion")
 right.loglog(trace.t, trace.norm, "o-", markersize=4, color="#0f766e", label="norm of the weights")
 right.loglog(trace.t, trace.t * distance, "--", color="0.6", label="distance times T")
-right.set_xlabel("samples, T")
+right.set_xlabel("number of rows, T")
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)
 right.legend(frameon=False)

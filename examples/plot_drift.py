@@ -1,10 +1,10 @@
 """
-A stream that drifts
-====================
+Concept drift
+=============
 
-The steps of a second-order learner shrink as evidence comes in. That is what makes it calm, and
-what makes it slow when the truth changes: it is sure of what was right yesterday. ``forget=f``
-gives a share f of the first doubt back before each row, so that the steps never die out.
+The steps of a second-order learner shrink as it sees more data. This makes it robust to noise, but
+slow to follow concept drift. ``forget=f`` moves the variances a fraction f of the way back to
+their initial values before each row, so that the steps never vanish.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ from herder import AROW, NHERD, PassiveAggressive
 from herder.plots import plot_progressive
 
 # %%
-# 12,000 rows of twenty features. Two in five of the weights change their sign after every 4,000
-# rows, and a tenth of the labels is wrong throughout.
+# 12,000 rows of twenty features. Two in five of the true weights change their sign after every
+# 4,000 rows, and a tenth of the labels is wrong throughout.
 
 rng = np.random.default_rng(0)
 n, d, chunk, noise = 12_000, 20, 200, 0.1
@@ -28,7 +28,8 @@ for third in range(3):
 y ^= rng.random(n) < noise
 
 # %%
-# Test, then learn: ``partial_fit`` counts the rows that it predicts wrongly before it learns them.
+# Test, then train: ``partial_fit`` predicts each row before it learns it, and counts the errors
+# (progressive error).
 
 learners = {
     "NHERD": NHERD(0.1),
@@ -43,17 +44,17 @@ for low in range(0, n, chunk):
         model.partial_fit(X[rows], y[rows], classes=[0, 1])
         histories[name].append((model.n_seen_, model.progressive_error_))
 for name, model in learners.items():
-    print(f"{name:20} wrong in {model.progressive_error_:.1%} of all rows")
+    print(f"{name:20} progressive error {model.progressive_error_:.1%}")
 
 # %%
-# The error within each chunk of 200 rows. All learners are thrown back when the truth changes.
-# Without forgetting NHERD climbs down slowly, and more slowly the second time.
+# The error within each chunk of 200 rows. All errors jump when the concept changes. Without
+# forgetting that of NHERD falls slowly afterwards, and more slowly the second time.
 
 figure = plot_progressive(histories, recent=True, noise=noise)
 
 # %%
-# Forgetting is not free. On a stream that stays the same it costs what the doubt costs, and the
-# more is forgotten the more.
+# Forgetting is not free. On a stationary stream it increases the error, the more so the larger
+# ``forget`` is.
 
 steady = X @ rng.normal(size=d) > 0
 steady = steady ^ (rng.random(n) < noise)
@@ -61,6 +62,6 @@ for forget in (0.0, 0.0001, 0.001, 0.01, 0.1):
     calm = NHERD(0.1, forget=forget).partial_fit(X, steady, classes=[False, True])
     moved = NHERD(0.1, forget=forget).partial_fit(X, y, classes=[0, 1])
     print(
-        f"forget {forget:<7g} steady {calm.progressive_error_:.1%}, "
+        f"forget {forget:<7g} stationary {calm.progressive_error_:.1%}, "
         f"drifting {moved.progressive_error_:.1%}"
     )

@@ -1,11 +1,11 @@
 """
-A magnet at three temperatures
-==============================
+The Ising model at three temperatures
+=====================================
 
-An Ising grid of 64 x 64 spins below, at and above its critical temperature, sampled in two ways.
-Herded Gibbs sets one spin after the other, without random numbers. Swendsen-Wang turns whole
-clusters of equal spins at once, which is what it takes at the critical temperature, where
-clusters are of all sizes.
+An Ising model of 64 x 64 spins below, at and above its critical temperature, sampled in two ways.
+Herded Gibbs updates one spin at a time, without random numbers. Swendsen-Wang flips whole
+clusters of equal spins at once, which is necessary at the critical temperature, where there are
+clusters of all sizes.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,8 @@ magnets = {
 }
 
 # %%
-# Ten thousand sweeps each, of which every fourth state is kept. All spins begin down, and the
-# first thousand sweeps are left out.
+# Ten thousand sweeps each, of which every fourth state is kept. All spins start down, and the
+# first thousand sweeps are discarded as burn-in.
 
 samplers = {"herded Gibbs": herded_gibbs, "Swendsen-Wang": swendsen_wang}
 down = -np.ones(side**2)
@@ -36,8 +36,8 @@ runs = {
 }
 
 # %%
-# The last states, of herded Gibbs above and of Swendsen-Wang below. Cold: one colour has won.
-# Warm: small patches. Between them, patches of every size.
+# The last states, of herded Gibbs above and of Swendsen-Wang below. Cold: nearly all spins are
+# equal. Warm: small clusters. At the critical temperature: clusters of every size.
 
 last = {word: [runs[name, word].samples[-1] for name in magnets] for word in samplers}
 figure_herded = plot_state((side, side), last["herded Gibbs"], titles=list(magnets))
@@ -45,13 +45,12 @@ figure_clusters = plot_state((side, side), last["Swendsen-Wang"], titles=list(ma
 
 
 # %%
-# Energies are what a magnet is judged by. That of an infinite one is known exactly
-# :cite:p:`onsager1944`; one that is small and closes on itself lies a little lower near the
-# critical temperature.
+# The energy per spin of the infinite lattice is known exactly :cite:p:`onsager1944`; that of a
+# small periodic lattice is slightly lower near the critical temperature.
 
 
 def infinite(heat: float) -> float:
-    """Energy per spin of the infinite magnet."""
+    """Energy per spin of the infinite lattice."""
     double = 2 / heat
     m = 4 * np.sinh(double) ** 2 / np.cosh(double) ** 4
     bend = 2 * np.tanh(double) ** 2 - 1
@@ -70,7 +69,7 @@ for ax, (name, magnet) in zip(axes, magnets.items(), strict=True):
     for (word, values), colour in zip(energy.items(), ("#0f766e", "#d97706"), strict=True):
         ax.hist(values, bins, histtype="step", color=colour, linewidth=1.5, label=word)
     exact = infinite(heats[name])
-    ax.axvline(exact, color="0.6", linestyle="--", linewidth=1, label="infinite magnet")
+    ax.axvline(exact, color="0.6", linestyle="--", linewidth=1, label="infinite lattice")
     ax.set_title(f"{name}, T = {heats[name]:.2f}", fontsize=9)
     ax.set_xlabel("energy per spin")
     ax.set_yticks([])
@@ -80,9 +79,10 @@ for ax, (name, magnet) in zip(axes, magnets.items(), strict=True):
 axes[0].legend(frameon=False, fontsize=8)
 
 # %%
-# How fast does a chain forget? The magnetisation, the mean of all spins, tells. With single
-# spins at the critical temperature it drifts for thousands of sweeps; with clusters it turns
-# over every few. In the cold the herd never leaves the side where it began.
+# How fast do the samplers mix? The figure shows the magnetisation, the mean of all spins. With
+# single-spin updates at the critical temperature it drifts for thousands of sweeps; with cluster
+# updates it changes sign every few sweeps. At the low temperature herded Gibbs never leaves the
+# mode where it started.
 
 figure_memory, axes = plt.subplots(1, 3, figsize=(9.6, 2.8), sharey=True, layout="constrained")
 for ax, name in zip(axes, magnets, strict=True):

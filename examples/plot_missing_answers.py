@@ -1,11 +1,11 @@
 """
-Answers that are missing
+Imputing missing answers
 ========================
 
-Two thousand people were asked fourteen questions, yes or no. Then come five hundred who left
-some out. A pairwise model learnt from the first fills the gaps of the others from whatever they
-did answer, and says how sure it is. The answers are made from a known model here, so that the
-best that anybody could do is known, too.
+Two thousand people answered fourteen yes/no questions. Another five hundred left some of them
+out. A pairwise model fitted to the first group imputes the missing answers of the second, given
+the answers that are there, with probabilities. The data are sampled from a known model, so the
+lowest possible error is known, too.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ spins = PairwiseModel.random(n_questions, coupling_sd=0.35, bias_sd=0.3, random_
 truth = spins.to_states((0, 1))
 
 # %%
-# People are states of the model, twenty sweeps apart. Each of the last five hundred leaves out
-# three answers in ten, at random.
+# People are Gibbs samples of the model, twenty sweeps apart. Each of the last five hundred leaves
+# out three answers in ten, at random.
 
 people = gibbs(truth, 20 * (n_complete + n_gaps), burn_in=100, thinning=20).samples
 complete, answers = people[:n_complete], people[n_complete:]
@@ -35,8 +35,8 @@ machine = BoltzmannMachine(alpha="cv").fit(complete)
 print(machine.diagnostics_)
 
 # %%
-# ``conditional`` gives the probability of a yes, given what the person did answer: exactly, by a
-# sum over all ways to fill the gaps of that person.
+# ``conditional`` returns the probability of a yes given the answers of that person, computed
+# exactly by summing over all completions.
 
 chances = machine.conditional(asked)
 person = int(missing.sum(axis=1).argmax())
@@ -46,9 +46,9 @@ for j in np.flatnonzero(missing[person]):
     print(f"  {questions[j]:<21} yes with probability {chances[person, j]:.2f}; said {said}")
 
 # %%
-# ``impute`` fills in the more probable answer. Beside it the more frequent answer of all people,
-# and the more probable one by the true model, which nobody can beat: ``given`` conditions it on
-# what a person answered.
+# ``impute`` fills in the more probable answer. It is compared with the most frequent answer of all
+# people, and with the more probable answer under the true model, which is the best possible:
+# ``given`` conditions it on the answers of a person.
 
 best = np.array(answers)
 for row, gaps in zip(best, missing, strict=True):
@@ -61,10 +61,11 @@ guesses = {
     "true model": best,
 }
 for name, guess in guesses.items():
-    print(f"{name:<22} wrong in {np.mean(guess[missing] != answers[missing]):.1%} of the gaps")
+    print(f"{name:<22} error {np.mean(guess[missing] != answers[missing]):.1%}")
 
 # %%
-# Probabilities can be checked: of the gaps with a yes at 70 %, seven in ten should be a yes.
+# Calibration: among missing answers with a predicted probability of 70 %, seven in ten should be
+# a yes.
 
 edges = np.linspace(0, 1, 11)
 bins = np.digitize(chances[missing], edges[1:-1])
@@ -78,6 +79,6 @@ ax.plot(
     "o-",
     color="#0f766e",
 )
-ax.set_xlabel("probability of a yes")
-ax.set_ylabel("share that said yes")
+ax.set_xlabel("predicted probability of a yes")
+ax.set_ylabel("observed proportion of yes")
 ax.spines[["top", "right"]].set_visible(False)

@@ -1,9 +1,9 @@
 """
-Twenty points for a mixture of twenty Gaussians
-===============================================
+Herding a mixture of twenty Gaussians
+=====================================
 
 Twenty random draws from a density leave some of its modes without a point and give others too
-many. Herding places one point after the other where the density still lacks one most, without
+many. Herding places each new point where the density is least represented so far, without
 randomness (figures 4.7 and 4.8 of Chen's thesis).
 """
 
@@ -25,14 +25,14 @@ mixture = GaussianMixture(
 
 # %%
 # The kernel mean of a mixture of Gaussians under a Gaussian kernel is known in closed form, so
-# that the density itself is herded, not a sample of it. A bandwidth of the size of the modes tells
-# them apart; the default, the median distance, looks at the whole first.
+# that the density itself is herded, not a sample of it. A bandwidth of the size of the modes
+# resolves them; the default, the median distance, represents the overall shape first.
 
 herding = herd_density(mixture, 2000, bandwidth=1.0)
 drawn = mixture.sample(2000, random_state=0)
 
 # %%
-# The first twenty points of the herd, and twenty random ones.
+# The first twenty herded points, and twenty random ones.
 
 low, high = -7.0, 7.0
 grid = np.stack(np.meshgrid(*2 * [np.linspace(low, high, 200)]), axis=-1)
@@ -42,27 +42,26 @@ figure, ax = plt.subplots(figsize=(6.0, 5.6), layout="constrained")
 levels = density.max() * np.geomspace(0.01, 0.8, 8)
 ax.contour(grid[..., 0], grid[..., 1], density, levels=levels, colors="0.7", linewidths=0.8)
 ax.plot(*drawn[:20].T, "o", color="#7e22ce", fillstyle="none", markersize=7, label="random")
-ax.plot(*herding.points[:20].T, "s", color="#dc2626", markersize=6, label="herd")
+ax.plot(*herding.points[:20].T, "s", color="#dc2626", markersize=6, label="herded")
 ax.set_aspect("equal")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, loc="upper left")
 
 # %%
-# How far the points are from the density, as the largest difference of means over functions of
-# norm one (the MMD), is known in closed form as well. For random points it falls like the root of
-# 1/T, for the herd nearly like 1/T: one over the error grows almost linearly.
+# The distance of the points to the density, the MMD, is known in closed form as well. For random
+# points it falls as 1/sqrt(T), for herded points nearly as 1/T: its inverse grows almost linearly.
 
 t = np.arange(1, 2001)
 expected = np.sqrt((1 - herding.squared_norm) / t)  # root of the mean square
 late = t >= 20
-print(f"the error of the herd falls like T^{fit_rate(t[late], herding.errors[late]).slope:.2f}")
+print(f"the error of herding falls as T^{fit_rate(t[late], herding.errors[late]).slope:.2f}")
 print(f"error after 20 points: {herding.errors[19]:.3f}, random {expected[19]:.3f}")
 print(f"error after 2,000 points: {herding.mmd:.5f}, random {expected[-1]:.5f}")
 
 figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
-ax.plot(t, 1 / herding.errors, color="#dc2626", label="herd")
+ax.plot(t, 1 / herding.errors, color="#dc2626", label="herded")
 ax.plot(t, 1 / expected, color="#7e22ce", label="random")
-ax.set_xlabel("points, T")
-ax.set_ylabel("one over the error")
+ax.set_xlabel("number of points, T")
+ax.set_ylabel("1 / MMD")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)

@@ -1,12 +1,12 @@
 """
-Wrong labels, and how to choose C
-=================================
+Label noise, and how to choose C
+================================
 
-Some labels of a stream are wrong: typed in haste, clicked by accident, guessed by another program.
-A learner that obeys each of them forgets what it knew. Learners with a covariance, NHERD and AROW,
-move less where they have seen much, and so bear it. Here fifteen pairs of handwritten digits are
-told apart from rows whose labels are wrong in 0, 10 or 30 of 100 cases; the labels of the test are
-right.
+Some labels of a stream are wrong: typing errors, accidental clicks, predictions of another
+program. A learner that fits each of them exactly loses what it has learnt. NHERD and AROW maintain
+a covariance of the weights and move less along features that they have seen often, which makes
+them robust to label noise. Here fifteen pairs of handwritten digits are classified with 0, 10 or
+30 % label noise; test labels are correct.
 """
 
 from itertools import combinations
@@ -26,7 +26,7 @@ rates = np.array([0.001, 0.01, 0.1, 1.0, 10.0, 100.0])
 
 
 def task(pair, noise):
-    """Two thirds of the rows of two digits with noisy labels, and the others with right ones."""
+    """Two thirds of the rows of two digits with noisy labels, the others with correct ones."""
     rng = np.random.default_rng([*pair, 0])
     rows = rng.permutation(np.flatnonzero(np.isin(digits.target, pair)))
     labels = digits.target[rows] == pair[1]
@@ -38,9 +38,9 @@ def task(pair, noise):
 # %%
 # Error against C
 # ---------------
-# Each learner makes five passes with each C. We keep the error on the test rows, and the
-# *progressive* error that it reports itself: the share of rows that it predicted wrongly before it
-# learnt them, in the first pass, judged by the labels it was given.
+# Each learner makes five passes with each C. We record the test error and the *progressive* error:
+# the proportion of rows that were misclassified before they were learnt, in the first pass, with
+# respect to the noisy labels.
 
 learners = {
     "NHERD": NHERD,
@@ -67,14 +67,14 @@ print(" " * 18 + "".join(f"{C:8g}" for C in rates))
 for k, noise in enumerate(noises):
     for a, name in enumerate(learners):
         line = "".join(f"{error:8.1f}" for error in 100 * test_error[a, k].mean(axis=1))
-        print(f"{noise:4.0%} wrong {name:>7}{line}")
+        print(f"{noise:4.0%} noise {name:>7}{line}")
 
 # %%
-# With right labels all of them work, but for the smallest C. With wrong ones the
-# passive-aggressive learners have one narrow valley, and fall out of it on either side: to the
-# right they obey every wrong label. So does SCW-I, the soft confidence-weighted learner, whose
-# valley is deep. NHERD and AROW have a wide one. The more labels are wrong, the smaller the best
-# C.
+# Without noise all learners work, except with the smallest C. With noise, the passive-aggressive
+# learners have a low error only in a narrow range of C: with a larger C they fit every wrong
+# label. The same holds for SCW-I, the soft confidence-weighted learner, whose minimum is deep.
+# NHERD and AROW have a low error over a wide range. The optimal C is smaller the more noise there
+# is.
 
 colours = dict(zip(learners, ("#0f766e", "#d97706", "#2563eb", "#7c3aed", "#be123c"), strict=True))
 figure, axes = plt.subplots(1, 3, figsize=(9.0, 3.4), sharey=True, layout="constrained")
@@ -84,24 +84,24 @@ for k, (ax, noise) in enumerate(zip(axes, noises, strict=True)):
         ax.loglog(rates, errors, "o-", color=colour, markersize=4, label=name)
     level = 100 * perceptron_error[k].mean()
     ax.axhline(level, color="0.5", linestyle="--", linewidth=1, label="perceptron")
-    ax.set_title(f"{noise:.0%} of the labels wrong", fontsize=10)
+    ax.set_title(f"{noise:.0%} label noise", fontsize=10)
     ax.set_xlabel("C")
     ax.spines[["top", "right"]].set_visible(False)
-axes[0].set_ylabel("test error in %")
+axes[0].set_ylabel("test error, %")
 axes[0].legend(frameon=False, fontsize=8)
 axes[0].set_yticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
 
 # %%
-# Choosing C without right labels
-# -------------------------------
-# Nobody knows which labels are wrong, so C must be chosen by the noisy ones. There are two ways.
-# The progressive error needs no rows to be held back and no second pass: train with several values
-# of C side by side, and keep the model that was wrong least often. Cross-validation takes three
-# times as long or more, and chooses better.
+# Choosing C without correct labels
+# ---------------------------------
+# In practice C must be chosen with noisy labels. There are two ways. The progressive error needs
+# no held-out rows and no second pass: train with several values of C in parallel, and keep the
+# model with the lowest error. Cross-validation takes at least three times as long, and chooses
+# better.
 
 
 def cross_validated(learner, X, y):
-    """The C with the least error on noisy rows that were left out, three folds."""
+    """The C with the least error on held-out noisy rows, three folds."""
     fold = np.arange(len(y)) % 3
     errors = np.zeros(len(rates))
     for c, C in enumerate(rates):
@@ -112,7 +112,7 @@ def cross_validated(learner, X, y):
 
 
 everyone = np.arange(len(pairs))
-print("mean test error in %, 30% of the labels wrong, C chosen")
+print("mean test error in %, 30% label noise, C chosen")
 print(f"{'':8}{'by the progressive error':>28}{'by cross-validation':>24}{'best single C':>18}")
 for a, (name, learner) in enumerate(learners.items()):
     watched = progressive_error[a, 2].argmin(axis=0)
@@ -124,5 +124,5 @@ for a, (name, learner) in enumerate(learners.items()):
 print(f"perceptron, which has no C: {100 * perceptron_error[2].mean():.1f}")
 
 # %%
-# A wide valley forgives a wrong choice, and noisy labels make for wrong choices. Other learners
-# whose C has been found by cross-validation come near, or are ahead, on such tasks.
+# A wide minimum makes the choice of C less critical, and with noisy labels the choice is often not
+# optimal. Other learners with C chosen by cross-validation are close, or better, on such tasks.

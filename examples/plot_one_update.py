@@ -1,10 +1,10 @@
 """
-One update, as a picture
-========================
+One update of NHERD
+===================
 
-NHERD keeps a Gaussian over weight vectors. A row moves the whole herd of them by one linear map,
-so that on average they classify the row rightly with a margin, and the herd comes closer together
-where the row has spoken. This is figure 2 of the paper of Crammer and Lee.
+NHERD maintains a Gaussian over weight vectors. A row moves all of them by one affine map, so that
+on average they classify the row correctly with a margin, and their variance falls in the
+direction of the row. This is figure 2 of the paper of Crammer and Lee.
 """
 
 import numpy as np
@@ -13,28 +13,27 @@ from herder import AROW, NHERD, ConfidenceWeighted
 from herder.plots import plot_update
 
 # %%
-# Two weights, before at N(0, I), and the row (1, 2) with the label +1. On the left every weight
-# vector w goes to A w + b; A shrinks the direction of the row and no other. Those that had a
-# negative margin (below the dashed line) go far, and those beyond the line of margin 1 come back.
-# On the right, five forms of a diagonal covariance: all have the same mean and differ in how sure
-# they are afterwards.
+# Two weights, initially N(0, I), and the row (1, 2) with the label +1. Left: every weight vector w
+# is moved to A w + b; A shrinks the direction of the row and no other. Those with a negative
+# margin (below the dashed line) move far, and those beyond the line of margin 1 move back. Right:
+# five forms of a diagonal covariance. All have the same mean but different variances.
 
 figure = plot_update([1.0, 2.0], 1, C=1.0)
 
 # %%
-# The flow in numbers: the covariance after the update is A A', and the precision has grown by
+# In numbers: the covariance after the update is A A', and the precision has grown by
 # 2 C + C^2 v = 7 in the direction of the row, where v = 5 is the variance of the margin before.
 
 x = np.array([1.0, 2.0])
 model = NHERD(covariance="full", fit_intercept=False).partial_fit([x], [1], classes=[-1, 1])
 A = np.linalg.inv(np.eye(2) + np.outer(x, x))
 print("mean", model.coef_[0].round(4))
-print("covariance less A A', at most", np.abs(model.covariance_ - A @ A.T).max().round(12))
-print("growth of the precision")
+print("largest difference from A A'", np.abs(model.covariance_ - A @ A.T).max().round(12))
+print("increase of the precision")
 print((np.linalg.inv(model.covariance_) - np.eye(2)).round(9))
 
 # %%
-# Area of the ellipses: the smaller, the less the next row will move the mean.
+# Area of the ellipses. The smaller it is, the less the next row will move the mean.
 
 for covariance in ("project", "exact", "drop", "full"):
     model = NHERD(covariance=covariance, fit_intercept=False)
@@ -43,8 +42,9 @@ for covariance in ("project", "exact", "drop", "full"):
     print(f"NHERD {covariance:8} {area:.3f}")
 
 # %%
-# A small C moves less and stays wide. A confidence-weighted learner has no C: it goes as far as it
-# must to be sure of the row, whatever it cost, and that is why it breaks under wrong labels.
+# With a small C the mean moves less and the variances stay large. A confidence-weighted learner
+# has no C: it moves as far as needed to reach its confidence on the row, and therefore fails under
+# label noise.
 
 small = plot_update(
     [1.0, 2.0],

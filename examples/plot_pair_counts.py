@@ -2,9 +2,9 @@
 A table from its pair counts
 ============================
 
-A table is counted, its pair counts are written to a file that a person can read, and from that
-file alone 10,000 rows are made. How well do they follow something that they were never told:
-the number of ones in a row?
+The pair counts of a table are written to a plain text file, and from that file alone 10,000 rows
+are generated. How well do they reproduce a statistic that was not fitted: the distribution of the
+number of ones per row?
 """
 
 from pathlib import Path
@@ -34,8 +34,8 @@ print("\n".join([*lines[:3], "...", *lines[31:34], "..."]))
 # %%
 # The rows
 # --------
-# From here on the table is not used. ``fit_moments`` takes the counts, ``sample`` gives rows, and
-# the diagnostics say how closely they match.
+# From here on the table is not used. ``fit_moments`` takes the counts, ``sample`` returns rows,
+# and the diagnostics report how closely they match.
 
 moments = Moments.load(pairs)
 folder.cleanup()
@@ -44,18 +44,18 @@ rows = model.sample(10_000)
 print(model.diagnostics_)
 
 # %%
-# All 465 counts agree, to about one part in a thousand.
+# All 465 counts agree to about one part in a thousand.
 
 matrix = np.column_stack(list(rows.values()))
 figure = plot_agreement(moments, Moments.from_data(rows))
 
 # %%
-# What was not told
-# -----------------
-# P(k), the share of rows with k ones, depends on more than pairs. Rows that match all pairs
-# follow it far better than independent columns, which match the single columns only. How well
+# A statistic that was not fitted
+# -------------------------------
+# P(k), the proportion of rows with k ones, depends on more than pairs. Rows that match all pairs
+# are far closer to it than independent columns, which match the single columns only. How close
 # depends on the encoding: products of 0/1 favour the row of all zeros here, products of -1/+1 do
-# not. The pairs cannot tell which is right, so try both when such a thing matters.
+# not. The pairs do not determine which is right, so try both when such a statistic matters.
 
 alone = np.ones(1)
 for share in data.X.mean(axis=0):
@@ -63,8 +63,8 @@ for share in data.X.mean(axis=0):
 other = MomentHerder(encoding="+-1").fit_moments(moments).sample(10_000)
 counts = {
     "table": count_distribution(data.X),
-    "herd, 0/1 features": count_distribution(matrix),
-    "herd, -1/+1 features": count_distribution(np.column_stack(list(other.values()))),
+    "herded, 0/1 features": count_distribution(matrix),
+    "herded, -1/+1 features": count_distribution(np.column_stack(list(other.values()))),
     "independent columns": alone,
 }
 for name, share in counts.items():

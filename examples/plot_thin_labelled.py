@@ -2,9 +2,9 @@
 Five exemplars of each digit
 ============================
 
-A labelled data set is to be remembered by five rows of each class: to show a person what is in
-it, to replay it when new classes are learnt, or to classify by the nearest exemplar. With ``y=``
-rows are compared only within their class.
+A labelled data set is represented by five rows of each class: to show what is in it, to replay it
+when new classes are learnt, or to classify by the nearest exemplar. With ``y=`` rows are compared
+only within their class.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +21,13 @@ new_pixels, new_labels = digits.data[half:], digits.target[half:]
 # %%
 # The exemplars
 # -------------
-# ``allocation="equal"`` takes as many of each class. The default, "proportional", follows the
-# shares of the classes; a dictionary such as ``{0: 10, 1: 5}`` sets the numbers; "joint" lets the
-# distance decide.
+# ``allocation="equal"`` selects the same number of each class. The default, "proportional",
+# follows the class proportions; a dictionary such as ``{0: 10, 1: 5}`` sets the numbers; with
+# "joint" the distance decides.
 
 chosen = thin(pixels, 50, y=labels, allocation="equal")
 print({label: rows.tolist() for label, rows in chosen.by_class.items()})
-print(f"MMD {chosen.mmd:.3f}, of a random subset {chosen.mmd_random:.3f}")
+print(f"MMD {chosen.mmd:.3f}, random subset {chosen.mmd_random:.3f}")
 
 # %%
 figure, axes = plt.subplots(5, 10, figsize=(6.8, 3.6), layout="constrained")
@@ -39,20 +39,20 @@ for column, rows in zip(axes.T, chosen.by_class.values(), strict=True):
 # %%
 # Weights
 # -------
-# Equal numbers of unequal classes are not a fair sample. The weights make up for it: each class
-# has its share of the data, divided among its exemplars.
+# Equal numbers from classes of unequal size are not a representative sample. The weights
+# compensate: each class has its proportion of the data, divided among its exemplars.
 
 for label in (1, 8):
     share = (labels == label).mean()
     weight = chosen.weights[labels[chosen] == label].sum()
-    print(f"class {label}: share of the rows {share:.4f}, weight of its exemplars {weight:.4f}")
+    print(f"class {label}: proportion of rows {share:.4f}, weight of exemplars {weight:.4f}")
 
 # %%
-# Are they good exemplars?
-# ------------------------
-# Classify the other half of the data by the nearest mean of a class, where the mean is that of
-# its exemplars: the rule of iCaRL, which chose its exemplars by herding, too. All rows of a class
-# give the limit.
+# Classification by exemplars
+# ---------------------------
+# Classify the held-out half of the data by the nearest class mean, where the mean is that of the
+# exemplars: the rule of iCaRL, which also selects its exemplars by herding. The mean of all rows
+# of a class gives the limit.
 
 
 def accuracy(rows):
@@ -73,20 +73,20 @@ herded = [accuracy(np.asarray(thin(pixels, 10 * n, y=labels, allocation="equal")
 drawn = np.array([[accuracy(random_rows(rng, n)) for _ in range(100)] for n in sizes])
 limit = accuracy(np.arange(half))
 for n, ours, theirs in zip(sizes, herded, drawn, strict=True):
-    print(f"{n:2} of each: {ours:.3f} chosen, {theirs.mean():.3f} at random")
+    print(f"{n:2} of each: {ours:.3f} selected, {theirs.mean():.3f} random")
 print(f"all rows:  {limit:.3f}")
 
 # %%
 figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
 low, high = np.quantile(drawn, [0.05, 0.95], axis=1)
-ax.fill_between(sizes, low, high, color="#d97706", alpha=0.2, label="90 % of random choices")
+ax.fill_between(sizes, low, high, color="#d97706", alpha=0.2, label="90 % of random subsets")
 ax.plot(sizes, drawn.mean(axis=1), "s-", color="#d97706", ms=4, label="random, mean")
-ax.plot(sizes, herded, "o-", color="#0f766e", ms=4, label="chosen")
+ax.plot(sizes, herded, "o-", color="#0f766e", ms=4, label="selected")
 ax.axhline(limit, color="0.5", linestyle="--", linewidth=1, label="all rows")
 ax.set_xscale("log")
 ax.set_xticks(sizes, [str(n) for n in sizes])
 ax.minorticks_off()
-ax.set_xlabel("exemplars of each class")
-ax.set_ylabel("accuracy on the other half")
+ax.set_xlabel("exemplars per class")
+ax.set_ylabel("accuracy on held-out rows")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)

@@ -1,10 +1,10 @@
 """
-A posterior in 200 draws
-========================
+Thinning a posterior to 200 draws
+=================================
 
-Metropolis gave 20,000 draws of a hierarchical model. Whoever carries them on, through a simulation
-that takes an hour for each or in a file to a colleague, wants 200. Every hundredth draw is the
-usual answer. Thinning chooses draws that stand for all of them, and says what was lost.
+Metropolis sampling produced 20,000 draws of a hierarchical model. For the next step, a simulation
+that takes an hour per draw or a file for a colleague, 200 are needed. The usual method keeps every
+hundredth draw. ``thin`` selects the most representative draws and reports the error per column.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from herder.plots import plot_marginals
 # Eight schools
 # -------------
 # Effects of coaching in eight schools, with their standard errors. The effects theta come from a
-# normal distribution with unknown mean mu and spread tau.
+# normal distribution with unknown mean mu and standard deviation tau.
 
 effect = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
 error = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
@@ -34,7 +34,7 @@ def log_density(z):
 # %%
 # Metropolis
 # ----------
-# Four chains side by side, from scattered starts; every tenth state is kept.
+# Four chains from dispersed starting points; every tenth state is kept.
 
 n_chains, n_draws, stride = 4, 5_000, 10
 rng = np.random.default_rng(0)
@@ -54,27 +54,30 @@ mu, tau = 10 * kept[..., 0], np.exp(kept[..., 1])
 posterior = {"mu": mu, "tau": tau, "theta": mu[..., None] + tau[..., None] * kept[..., 2:]}
 
 # %%
-# Two hundred of them
-# -------------------
-# A dictionary of draws, an xarray data set or an ArviZ posterior goes in as it is.
+# Thinning
+# --------
+# A dictionary of draws, an xarray data set or an ArviZ posterior is accepted as it is.
 
 gaussian = thin(posterior, 200)
 print(gaussian.summary())
 
 # %%
-# The summary ends with what was lost, the worst column first. Tau has half the spread of the
-# effects and piles up at zero, where a smooth kernel with one bandwidth for all columns sees
-# little. The energy kernel has no bandwidth and sees all scales.
+# The summary ends with the error per column, the worst column first. Tau has half the standard
+# deviation of the effects and is concentrated near zero, where a smooth kernel with one bandwidth
+# for all columns resolves little. The energy kernel has no bandwidth and resolves all scales. Here
+# the errors of tau are similar, since the exchange sweeps start from a rough kernel.
 
 energy = thin(posterior, 200, kernel="energy")
 for name, choice in (("gaussian", gaussian), ("energy", energy)):
-    lost = choice.column_errors()
-    tau_distance = lost.distance[lost.names.index("tau")]
-    print(f"{name:<9} distance of tau {tau_distance:.3f}, worst column {lost.distance.max():.3f}")
+    errors = choice.column_errors()
+    tau_distance = errors.distance[errors.names.index("tau")]
+    print(
+        f"{name:<9} distance of tau {tau_distance:.3f}, worst column {errors.distance.max():.3f}"
+    )
 
 # %%
-# ``take`` gives the chosen draws of anything that is aligned with the posterior, in its own form;
-# ``locate`` says from which chain and draw each came.
+# ``take`` returns the selected draws of anything that is aligned with the posterior, in the same
+# format; ``locate`` returns the chain and draw number of each.
 
 few = energy.take(posterior)
 print({name: values.shape for name, values in few.items()})
@@ -82,21 +85,21 @@ chain, draw = energy.locate()
 print("draws from each chain:", np.bincount(chain))
 
 # %%
-# The marginals. Those of 200 draws are rougher, but lean to neither side.
+# The marginals. Those of 200 draws are rougher, but not biased to either side.
 
 names = ["mu", "tau", *(f"theta[{j}]" for j in range(8))]
 table = np.column_stack([mu.ravel(), tau.ravel(), posterior["theta"].reshape(-1, 8)])
 figure = plot_marginals(table, energy, names=names, columns=[0, 1, 2, 3, 4, 9])
 
 # %%
-# Against every hundredth draw
-# ----------------------------
-# The kernel was told nothing of the questions below, only to keep all draws represented.
+# Comparison with every hundredth draw
+# ------------------------------------
+# The expectations below were not used in the selection.
 
 hundredth = np.arange(50, len(table), 100)
-print(f"MMD, energy kernel: {energy.mmd:.3f} chosen,", end=" ")
+print(f"MMD, energy kernel: {energy.mmd:.3f} selected,", end=" ")
 print(f"{mmd(table, table[hundredth], kernel='energy'):.3f} every hundredth,", end=" ")
-print(f"{energy.mmd_random:.3f} at random (root mean square)")
+print(f"{energy.mmd_random:.3f} random (root mean square)")
 
 theta = table[:, 2:]
 questions = {
@@ -118,11 +121,11 @@ for name, values in questions.items():
     print(f"{name:<24}{values.mean():8.3f}{means}")
 
 # %%
-# What was lost
-# -------------
-# Averages of smooth functions lose next to nothing. Shares beyond a sharp edge, and quantiles in
-# the tails, are still those of 200 draws, where one draw is half a per cent: the kernel is smooth,
-# and so is what it promises. The bars show what 90 % of random subsets would do.
+# Errors
+# ------
+# The errors of averages of smooth functions are close to zero. Probabilities of sharp events, and
+# tail quantiles, have the resolution of 200 draws, half a per cent per draw: the kernel is smooth,
+# and controls only smooth functions. The bars show the range of 90 % of random subsets.
 
 subsets = [rng.choice(len(table), 200, replace=False) for _ in range(300)]
 styles = {

@@ -1,10 +1,10 @@
 """
-More than five of twenty, and how far to trust it
-=================================================
+The probability of more than five of twenty events
+==================================================
 
-Pair counts of twenty things are known. What is the probability that more than five of them happen
-together? Pairs do not fix it. Three numbers say how much to believe: the error of the match, the
-spread over herds that match the same pairs in other ways, and the bounds that hold for every
+Pair counts of twenty events are known. What is the probability that more than five of them occur
+together? Pairs do not determine it. Three numbers describe the uncertainty: the moment error, the
+spread over other runs that match the same pairs, and the bounds that hold for every
 distribution with these pairs.
 """
 
@@ -19,8 +19,9 @@ twenty = data.X[:, :20]
 moments = Moments.from_data(dict(zip(data.names, twenty.T, strict=False)))
 
 # %%
-# ``count_estimate`` runs the default herd and its variants: other encodings, other scan orders,
-# the two halves of the run. With ``tail=True`` entry k is the probability of more than k ones.
+# ``count_estimate`` runs herding with the default settings and with variants: other encodings,
+# other scan orders, the two halves of the run. With ``tail=True`` entry k is the probability of
+# more than k ones.
 
 result = count_estimate(moments, 50_000, tail=True)
 print(f"P(more than five of twenty) = {result.value[5]:.3f}")
@@ -30,16 +31,16 @@ print(f"bounds: {result.bounds.lower[5]:.3f} to {result.bounds.upper[5]:.3f}")
 print(f"in the table: {(twenty.sum(axis=1) > 5).mean():.3f}")
 
 # %%
-# Each variant matches the pairs equally well.
+# All variants match the pairs equally well.
 
 for name, value in result.variants.items():
     print(f"{name:<20} {value[5]:.4f}")
 
 # %%
-# The bounds are wide, and honest: some distribution with the same sums of pairs has each of those
-# probabilities. The spread is narrow, but it is not a confidence interval: it tells how much the
-# free choices of the algorithm matter. Believe the spread if you believe that the truth is as
-# plain as pairs allow; believe only the bounds if somebody might have arranged it otherwise.
+# The bounds are wide because they are attained: some distribution with the same sums of pairs has
+# each of those probabilities. The spread is narrow, but it is not a confidence interval: it shows
+# how much the free choices of the algorithm matter. Rely on the spread if you can assume that the
+# distribution has no more structure than the pairs imply; otherwise rely only on the bounds.
 
 k = np.arange(20)
 truth = [(twenty.sum(axis=1) > j).mean() for j in k]
@@ -49,7 +50,7 @@ ax.fill_between(k, low, high, color="0.9", label="bounds")
 ax.fill_between(
     k, result.lowest[:20], result.highest[:20], color="#0f766e", alpha=0.35, label="spread"
 )
-ax.plot(k, result.value[:20], "o-", color="#0f766e", markersize=4, linewidth=1, label="herd")
+ax.plot(k, result.value[:20], "o-", color="#0f766e", markersize=4, linewidth=1, label="herding")
 ax.plot(k, truth, "x", color="black", label="table (not used)")
 ax.axvline(5, color="0.5", linewidth=1, linestyle="--")
 ax.set_xticks(k[::5])

@@ -1,1 +1,1 @@
-"""Papers run again: one folder per paper, see `python -m papers --help`."""
+"""Reproductions of papers, one folder per paper: see `python -m papers --help`."""

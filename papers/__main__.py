@@ -1,8 +1,8 @@
-"""Run papers again: ours beside theirs, misses included.
+"""Reproduce the results of papers and compare with the published numbers.
 
-A full run reads the papers' data sets from the folder that HERDER_DATA names, writes
-papers/NAME/results.json and makes docs/papers.md again. A quick run uses bundled data and writes
-only below the temporary folder.
+A full run reads the papers' data sets from the folder named by HERDER_DATA, writes
+papers/NAME/results.json and regenerates docs/papers.md. A quick run uses bundled data and writes
+only to the temporary folder.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from papers.runner import find_papers, run_paper
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the papers asked for; the exit code is 1 if one could not run."""
+    """Run the requested papers; the exit code is 1 if one could not run."""
     parser = argparse.ArgumentParser(
         "python -m papers",
         description=__doc__,
@@ -21,9 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         usage="python -m papers [NAME] [--quick] [--only PART]",
     )
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="a folder of papers/, or how it begins; else all"
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="a folder of papers/, or a prefix of its name; default: all",
     )
-    parser.add_argument("--quick", action="store_true", help="small, on bundled data only")
+    parser.add_argument("--quick", action="store_true", help="small sizes, on bundled data only")
     parser.add_argument("--only", metavar="PART", help="one table or figure, such as table1")
     options = parser.parse_args(arguments)
     folders = [f for f in find_papers() if f.name.startswith(options.name or "")]

@@ -1,10 +1,10 @@
-"""What a paper claims (claims.toml), what we measured, and the verdict.
+"""Claims of a paper (claims.toml), our measurements, and the verdict.
 
-A check compares our number with the one printed:
+A check compares our number with the published one:
 
 - ``factor``: within a factor of the tolerance, either way;
-- ``within``: nearer than the tolerance;
-- ``at_most``: ours is not above the tolerance, or above a limit that the run measures;
+- ``within``: the difference is at most the tolerance;
+- ``at_most``: ours is not above the tolerance, or not above a limit that the run measures;
 - ``none``: shown without a verdict, because the paper gives no number or used other data.
 """
 
@@ -16,13 +16,13 @@ from typing import Any
 
 CHECKS = ("factor", "within", "at_most", "none")
 
-#: A limit that is zero up to rounding, such as a Tipi function's maximum, passes.
+#: Numbers above a limit by rounding errors only, such as a Tipi function's maximum, pass.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One number of a paper, and how near ours has to come."""
+    """One number of a paper, and the tolerance for ours."""
 
     id: str
     what: str
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """One table or figure: its module, its title, its claims, its picture if it has one."""
+    """One table or figure: its module, title, claims, and picture if there is one."""
 
     module: str
     title: str
@@ -69,7 +69,7 @@ class Paper:
 
 
 def read_claims(folder: Path) -> Paper:
-    """Read ``claims.toml``; raise a ValueError that names what is wrong in it."""
+    """Read ``claims.toml``; raise a ValueError that names what is invalid in it."""
     path = folder / "claims.toml"
     content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     parts = []
@@ -97,7 +97,7 @@ def _check_claim(claim: Claim, where: str) -> None:
 
 
 def verdict(claim: Claim, row: Row) -> str:
-    """Say whether ours meets the claim: reproduced, missed, other data, or new."""
+    """Return whether ours meets the claim: reproduced, missed, other data, or new."""
     limit = row.limit if row.limit is not None else claim.tolerance
     if claim.check == "none":
         return "other data" if claim.substitute and claim.paper is not None else "new"

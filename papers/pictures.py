@@ -1,4 +1,4 @@
-"""One way to draw: no window, the same bytes on each run."""
+"""Drawing without a window, with the same bytes on each run."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ __all__ = ["save", "tidy"]
 
 
 def tidy(axes: Axes, x: str, y: str, title: str = "") -> None:
-    """Name the axes, drop the frame on two sides and set the title to the left."""
+    """Label the axes, remove two sides of the frame and align the title to the left."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_title(title, fontsize=10, loc="left")

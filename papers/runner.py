@@ -1,4 +1,4 @@
-"""Run the tables and figures of a paper, show them, and keep what a full run found."""
+"""Run the tables and figures of a paper, print them, and store the results of a full run."""
 
 import json
 import math
@@ -69,7 +69,7 @@ def run_paper(
 
 
 def join(part: Part, rows: Iterable[Row], *, quick: bool) -> list[dict[str, Any]]:
-    """Set our numbers beside the claims, in the order of the claims, with verdicts."""
+    """Join our numbers with the claims, in the order of the claims, with verdicts."""
     given = {row.id: row for row in rows}
     claims = [claim for claim in part.claims if claim.quick == quick]
     if sorted(given) != sorted(claim.id for claim in claims):
@@ -99,7 +99,7 @@ def join(part: Part, rows: Iterable[Row], *, quick: bool) -> list[dict[str, Any]
 
 
 def show(part: Part, rows: list[dict[str, Any]]) -> Table:
-    """Lay the rows out for the terminal."""
+    """Format the rows as a table for the terminal."""
     table = Table(title=escape(part.title), title_justify="left", show_lines=False)
     for heading, align in (("", "left"), ("paper", "right"), ("ours", "right"), ("", "left")):
         table.add_column(heading, justify="right" if align == "right" else "left")
@@ -119,7 +119,7 @@ def show(part: Part, rows: list[dict[str, Any]]) -> Table:
 def _results(
     paper: Paper, found: dict[str, Any], earlier: Path | None, *, quick: bool
 ) -> dict[str, Any]:
-    """Gather a run; with ``earlier``, parts that were not run are kept from that file."""
+    """Collect the results; with ``earlier``, parts that were not run are kept from that file."""
     parts = dict(found)
     if earlier is not None and earlier.exists():
         kept = json.loads(earlier.read_text(encoding="utf-8"))["parts"]
@@ -139,7 +139,7 @@ def _results(
 
 
 def _round(value: float | None) -> float | None:
-    """Five figures: what a rerun on another machine should give again."""
+    """Round to five digits, which should be reproducible on another machine."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.5g}")

@@ -1,7 +1,7 @@
-"""Random fields: a grid sampled in two ways, and pixels filled in.
+"""Random fields: a grid sampled in two ways, and imputation of missing pixels.
 
-The grid has ten rows, so that its marginals are known exactly. The pixels are those of held-out
-digits, some of them hidden from a Boltzmann machine.
+The grid has ten rows, so that its marginals can be computed exactly. The pixels are those of
+held-out digits; some of them are missing and imputed by a Boltzmann machine.
 """
 
 import time
@@ -19,22 +19,22 @@ __all__ = ["job"]
 
 COMPARED = ("job", "measured", "herder", "alternative")
 
-#: Sweeps after which the error is looked at; the last is what the table of the demo shows.
+#: Sweeps after which the error is computed; the table of the demo shows the last.
 SWEEPS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
-#: Digits that the machine learns from; the others are filled in.
+#: Number of training digits; the others are held out.
 N_LEARN = 1400
 
-#: Pixels that are hidden in each digit, and digits that the page shows.
+#: Missing pixels in each held-out digit, and number of digits shown on the page.
 N_HIDDEN, N_SHOWN = 8, 6
 
-#: Rows and columns of a digit, and the colours of paper, ink and hidden pixels.
+#: Rows and columns of a digit, and the colours of background, ink and missing pixels.
 SHAPE = (8, 8)
 COLOURS = ("#f5f7fa", "#1f2933", "#d97706")
 
 
 class Filled(NamedTuple):
-    """Digits, which pixels were hidden, and two ways to fill them."""
+    """Digits, the mask of missing pixels, and two imputations."""
 
     digits: NDArray[np.int8]
     hidden: NDArray[np.bool_]
@@ -42,12 +42,12 @@ class Filled(NamedTuple):
     by_majority: NDArray[np.int8]
 
     def error(self, guess: NDArray[np.int8]) -> float:
-        """Share of the hidden pixels that are filled wrongly."""
+        """Proportion of missing pixels that are imputed wrongly."""
         return float(np.mean(guess[self.hidden] != self.digits[self.hidden]))
 
 
 def job() -> Summary:
-    """Sample a field by herded Gibbs and by Gibbs, and learn one to fill in pixels."""
+    """Sample a field by herded Gibbs and by Gibbs, and learn one to impute pixels."""
     (sampled, sampling), (filled, filling) = _sampling(), _filling()
     return Summary("Random fields", [Table(COMPARED, [sampled, filled])], [sampling, filling])
 
@@ -64,14 +64,14 @@ def _sampling() -> tuple[tuple[str, ...], Section]:
             errors[name].append(float(np.sqrt(np.mean((run.marginals - exact) ** 2))))
     ours, theirs = f"{errors['herded Gibbs'][-1]:.1e}", f"{errors['Gibbs'][-1]:.1e} (Gibbs)"
     section = Section(
-        "A random field, sampled",
+        "Sampling a random field",
         [
             Text(
                 "A grid of 10 x 10 sites with random couplings, small enough for exact marginals. "
-                "Gibbs sampling draws one site after the other. Herded Gibbs sets them by a herd "
-                "for each state of their neighbours, without random numbers. Its error is "
-                "smaller; on models with stronger couplings it meets a bias, which Gibbs sampling "
-                "does not have."
+                "Gibbs sampling draws one site after the other at random. Herded Gibbs replaces "
+                "each draw by a herding step, with one weight for each state of the neighbours "
+                "and no random numbers. Its error is smaller; on models with stronger couplings "
+                "it reaches a bias floor, which Gibbs sampling does not have."
             ),
             Facts(
                 [
@@ -103,32 +103,33 @@ def _filling() -> tuple[tuple[str, ...], Section]:
     ours = f"{filled.error(filled.by_machine):.1%}"
     theirs = f"{filled.error(filled.by_majority):.1%} (more frequent value)"
     section = Section(
-        "Missing pixels",
+        "Imputing missing pixels",
         [
             Text(
-                f"A Boltzmann machine learnt {seen.sum()} pixels of {N_LEARN:,} handwritten "
-                f"digits by pseudo-likelihood, in {seconds:.1f} s (compilation included). Of the "
-                f"{len(filled.digits)} held-out digits {N_HIDDEN} pixels each were hidden, and "
-                "filled with their more probable value given all others. The obvious alternative "
-                "is the more frequent value of the pixel."
+                f"A Boltzmann machine was fitted to {seen.sum()} pixels of {N_LEARN:,} "
+                f"handwritten digits by pseudo-likelihood, in {seconds:.1f} s (compilation "
+                f"included). In each of the {len(filled.digits)} held-out digits {N_HIDDEN} "
+                "pixels were removed and imputed with their more probable value given all others. "
+                "The baseline is the more frequent value of the pixel."
             ),
-            Facts([Fact("hidden pixels filled wrongly", ours, meaning=theirs)]),
+            Facts([Fact("pixels imputed wrongly", ours, meaning=theirs)]),
             _pictures(filled, seen),
             Picture(
                 "couplings",
                 plot_couplings(machine),
                 "The matrix of couplings between the pixels.",
-                "Couplings between pixels, numbered row by row: neighbours like to be equal.",
+                "Couplings between pixels, numbered row by row. Those of neighbours are mostly "
+                "positive.",
             ),
         ],
     )
-    return ("fill missing pixels", "wrong pixels", ours, theirs), section
+    return ("impute missing pixels", "wrong pixels", ours, theirs), section
 
 
 def fill_pixels(
     machine: BoltzmannMachine, learnt: NDArray[np.integer], others: NDArray[np.integer]
 ) -> Filled:
-    """Hide pixels of digits and fill them by a machine, and by the majority of those learnt."""
+    """Remove pixels of digits and impute them by a machine, and by the training majority."""
     order = np.random.default_rng(0).random(others.shape).argsort(axis=1)
     hidden = order < N_HIDDEN
     chance = machine.conditional(np.where(hidden, np.nan, others))
@@ -142,18 +143,18 @@ def fill_pixels(
 
 
 def _pictures(filled: Filled, seen: NDArray[np.bool_]) -> Picture:
-    """Draw some digits with gaps, and the same filled in."""
+    """Draw some digits with missing pixels, and the same digits imputed."""
     n = N_SHOWN // 2
     gaps = np.where(filled.hidden, 2, filled.digits)[:n]
     both = np.concatenate([gaps, filled.by_machine[:n]])
     whole = np.zeros((len(both), seen.size), dtype=np.int8)
     whole[:, seen] = both
-    titles = ["hidden"] * n + ["filled in"] * n
+    titles = ["missing"] * n + ["imputed"] * n
     return Picture(
         "digits",
         plot_state(SHAPE, whole, titles=titles, colours=COLOURS),
-        "Digits with hidden pixels, and the same digits filled in.",
-        "Digits with hidden pixels (orange), and as the machine fills them.",
+        "Digits with missing pixels, and the same digits imputed.",
+        "Digits with missing pixels (orange), and imputed by the machine.",
     )
 
 

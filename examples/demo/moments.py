@@ -34,7 +34,7 @@ N_STEPS = 10
 
 
 def job() -> Summary:
-    """Make a table from pair counts, compare it with independent columns, and show the loop."""
+    """Generate a table from pair counts, compare with independent columns, show the loop."""
     data = load_breast_cancer_binary()
     moments = Moments.from_data(dict(zip(data.names, data.X.T, strict=True)))
     began = time.perf_counter()
@@ -45,14 +45,14 @@ def job() -> Summary:
     reached = Moments.from_data(dict(zip(data.names, rows.T, strict=True)))
     shares = {
         "table": count_distribution(data.X),
-        "herd, from pairs": count_distribution(rows),
+        "herded, from pairs": count_distribution(rows),
         "independent columns": independent_counts(data.X.mean(axis=0)),
     }
     error = f"{found.moment_error:.4f}"
     error_alone = f"{_independent_error(moments):.4f} (independent columns)"
     divergence, divergence_alone = (
         f"{kl_divergence(shares['table'], shares[name]):.3f}"
-        for name in ("herd, from pairs", "independent columns")
+        for name in ("herded, from pairs", "independent columns")
     )
     divergence_alone += " (independent columns)"
     section = Section(
@@ -60,18 +60,18 @@ def job() -> Summary:
         [
             Text(
                 f"{data.X.shape[0]} tumours, {data.X.shape[1]} measurements, each 1 where it is "
-                "above its mean. The herd was given only how often each column and each pair of "
-                f"columns is 1, and made {N_ROWS:,} rows in {seconds:.1f} s (compilation "
-                "included). The obvious alternative keeps the share of each column and draws the "
-                "columns independently."
+                "above its mean. Only the counts of ones of each column and of each pair of "
+                f"columns were used. Herding generated {N_ROWS:,} rows in {seconds:.1f} s "
+                "(compilation included). The baseline keeps the proportion of ones of each "
+                "column and draws the columns independently."
             ),
             Facts(
                 [
                     Fact("largest error of a pair", error, meaning=error_alone),
                     Fact(
-                        "P(k): divergence from the table",
+                        "divergence of P(k) from the table",
                         divergence,
-                        meaning=f"{divergence_alone}; Kullback-Leibler, nats; 0 is equal",
+                        meaning=f"{divergence_alone}; Kullback-Leibler, nats; 0 if equal",
                     ),
                     Fact("weights", found.growth.verdict, meaning=found.growth.reason),
                 ]
@@ -79,16 +79,17 @@ def job() -> Summary:
             Picture(
                 "counts",
                 plot_count_distribution(shares),
-                "Distribution of the number of ones in a row: table, herd and independent "
+                "Distribution of the number of ones per row: table, herded rows and independent "
                 "columns.",
-                "How many of the columns are 1 in a row. This was not fitted: it follows from the "
-                "pairs as far as pairs determine it.",
+                "Distribution of the number of ones per row. This was not fitted: it follows from "
+                "the pairs as far as pairs determine it.",
             ),
             Picture(
                 "agreement",
                 plot_agreement(moments, reached),
-                "Shares among the samples against shares in the table.",
-                "Every single column and pair: share in the table against share among the rows.",
+                "Proportions in the generated rows against proportions in the table.",
+                "Every single column and pair: proportion in the table against proportion in the "
+                "generated rows.",
             ),
             Table(
                 ("columns and values", "table", "rows", "difference"),
@@ -99,7 +100,7 @@ def job() -> Summary:
             Picture(
                 "error",
                 plot_moment_error(found.trace),
-                "Moment error against the number of samples on logarithmic axes.",
+                "Moment error against the number of rows on logarithmic axes.",
                 f"The error falls as T^{found.rate:.2f}; that of independent random rows falls as "
                 "T^-0.5 at best.",
             ),
@@ -114,7 +115,7 @@ def job() -> Summary:
 
 
 def independent_counts(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(k) of independent columns that are 1 with these shares.
+    """P(k) of independent columns that are 1 with these probabilities.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def independent_counts(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _independent_error(moments: Moments) -> float:
-    """Largest error of a pair's share of (1, 1) when columns are drawn independently."""
+    """Largest error of P(1, 1) of a pair when columns are drawn independently."""
     total = float(moments.totals[0])
     single = [moments.table((i,))[1] / total for i in range(moments.n_variables)]
     gaps = [
@@ -161,11 +162,11 @@ def _three_states() -> Section:
             Text(
                 "Three states with probabilities 5/10, 3/10 and 2/10, two features. At each step "
                 "the state with the largest score is emitted, and the weights move by the target "
-                "minus its features. After ten steps the states have come exactly 5, 3 and 2 "
-                "times."
+                "minus its features. After ten steps the states have been emitted exactly 5, 3 "
+                "and 2 times."
             ),
             Table(
-                ("step", "state", "weights after it, in tenths"),
+                ("step", "state", "weights afterwards, in tenths"),
                 [(step.t, names[step.state], str(step.weights.tolist())[1:-1]) for step in steps],
             ),
             Picture(
@@ -173,9 +174,9 @@ def _three_states() -> Section:
                 plot_tipi(system, steps, start=system.target, labels=names),
                 "The plane of weights, coloured by the state emitted, with the path of the "
                 "weights.",
-                "The plane of weights. Its colour is the state emitted there; lines are heights "
-                "of the Tipi function, a tent with its top at the origin that the weights keep "
-                "climbing and overshooting.",
+                "The plane of weights. Colours show the state emitted there; lines are contours "
+                "of the Tipi function, shaped like a tent with its top at the origin. Every step "
+                "is a gradient step on it that overshoots.",
             ),
         ],
     )

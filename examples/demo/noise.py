@@ -1,8 +1,8 @@
-"""Noisy labels: pairs of digits, distinguished by five online learners.
+"""Noisy labels: pairs of digits, classified by five online learners.
 
 Each learner makes five passes over two thirds of the rows of two digits, whose labels are flipped
-with the given probability; its C is chosen among `RATES` by three-fold cross-validation on these
-noisy labels. It is judged by the other third, with right labels.
+with the given probability; its C is chosen from `RATES` by three-fold cross-validation on these
+noisy labels. It is tested on the other third, with correct labels.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ __all__ = ["job"]
 
 COMPARED = ("job", "measured", "herder", "alternative")
 
-#: Shares of wrong labels.
+#: Levels of label noise.
 NOISES = (0.0, 0.1, 0.3)
 
 #: Values of C to choose from.
@@ -30,7 +30,7 @@ RATES = (0.001, 0.01, 0.1, 1.0, 10.0)
 #: A task is made of every fourth pair of digits.
 STRIDE = 4
 
-#: Rows of the stream that the progressive error is drawn for, and rows of a call.
+#: Rows of the stream for the progressive error, and rows per call.
 N_STREAM, N_CHUNK = 6000, 100
 
 LEARNERS: dict[str, Callable[[float], OnlineClassifier]] = {
@@ -43,7 +43,7 @@ LEARNERS: dict[str, Callable[[float], OnlineClassifier]] = {
 
 
 class Task(NamedTuple):
-    """Rows to learn with noisy labels, and rows to test with right ones."""
+    """Training rows with noisy labels, and test rows with correct ones."""
 
     rows: NDArray[np.float64]
     labels: NDArray[np.bool_]
@@ -60,7 +60,7 @@ def job() -> Summary:
         for name, make in LEARNERS.items()
     }
     table = Table(
-        ("test error, %", *(f"{noise:.0%} wrong" for noise in NOISES)),
+        ("test error, %", *(f"{noise:.0%} noise" for noise in NOISES)),
         [(name, *row) for name, row in errors.items()],
         ("", *[".1f"] * len(NOISES)),
         f"Mean over {len(pairs)} pairs of digits",
@@ -69,27 +69,27 @@ def job() -> Summary:
         "Noisy labels",
         [
             Text(
-                f"{len(pairs)} pairs of handwritten digits, to be distinguished by rows some of "
-                "whose labels are wrong. NHERD and AROW keep a covariance over their weights and "
-                "move less where they have seen much. The alternatives move all weights alike. "
-                "Each chose its C by cross-validation on the noisy labels; the labels of the test "
-                "are right."
+                f"{len(pairs)} pairs of handwritten digits are classified after training with "
+                "label noise. NHERD and AROW maintain a covariance of the weights and move less "
+                "along features that they have seen often. The baselines scale all features "
+                "alike. C was chosen for each by cross-validation on the noisy labels; test "
+                "labels are correct."
             ),
             table,
             Table(
                 ("test error, %", *(f"C = {C:g}" for C in RATES)),
                 _by_rate(pixels, digit, pairs, NOISES[-1]),
                 ("", *[".1f"] * len(RATES)),
-                f"The same by C, {NOISES[-1]:.0%} of the labels wrong: learners with a covariance "
-                "forgive a wrong choice",
+                f"The same by C, {NOISES[-1]:.0%} label noise: learners with a covariance are "
+                "less sensitive to C",
             ),
             _stream(pixels, digit),
             Picture(
                 "update",
                 plot_update(),
                 "Weight vectors before and after one row, and the ellipses of five learners.",
-                "One update from the row (1, 2). Left: NHERD moves every weight vector by one "
-                "linear map. Right: the same mean, and five ways to be surer of it afterwards.",
+                "One update with the row (1, 2). Left: NHERD moves every weight vector by one "
+                "affine map. Right: the same mean, and five covariances after the update.",
             ),
             _calibration(pixels, digit),
         ],
@@ -97,7 +97,7 @@ def job() -> Summary:
     found = {name: cells for name, *cells in table.cells()}
     rows = [
         (
-            f"learn with {noise:.0%} wrong labels",
+            f"learn with {noise:.0%} label noise",
             "test error, %",
             f"{found['NHERD'][k]} (NHERD), {found['AROW'][k]} (AROW)",
             f"{found['passive-aggressive, PA-II'][k]} (PA-II), "
@@ -167,7 +167,7 @@ def make_task(
 
 
 def choose_rate(make: Callable[[float], OnlineClassifier], task: Task) -> float:
-    """Choose the C with the least error on rows left out in turn."""
+    """Choose C by cross-validation."""
     if isinstance(make(RATES[0]), Perceptron):
         return RATES[0]
     fold = np.arange(len(task.labels)) % 3
@@ -196,14 +196,14 @@ def _stream(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Picture:
         "progressive",
         plot_progressive(histories, noise=noise),
         "Progressive error of five learners against the number of rows.",
-        f"Odd against even digits, {noise:.0%} of the labels wrong, C = 0.1: the share of rows "
-        "predicted wrongly before they were learnt. A learner that knew the right labels would be "
-        "at the dashed line.",
+        f"Odd against even digits, {noise:.0%} label noise, C = 0.1: the proportion of rows that "
+        "were misclassified before they were learnt. The dashed line is the error of a classifier "
+        "that always predicts the correct label.",
     )
 
 
 def _calibration(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Picture:
-    """Draw the calibration of the probabilities, on the held-out half."""
+    """Draw the calibration of the probabilities on held-out rows."""
     rng = np.random.default_rng(1)
     labels = (digit % 2 == 1) ^ (rng.random(len(digit)) < NOISES[1])
     order = rng.permutation(len(digit))
@@ -212,9 +212,9 @@ def _calibration(pixels: NDArray[np.float64], digit: NDArray[np.intp]) -> Pictur
     return Picture(
         "calibration",
         plot_calibration({"NHERD": model.predict_proba(pixels[rest])[:, 1]}, labels[rest]),
-        "Share of odd digits against the predicted probability, and how often it was predicted.",
-        f"Probabilities of a digit to be odd, {NOISES[1]:.0%} of the labels wrong, on "
-        "held-out rows. On the diagonal they would be right.",
+        "Observed proportion of odd digits against the predicted probability, with its histogram.",
+        f"Calibration of the probability that a digit is odd, {NOISES[1]:.0%} label noise, on "
+        "held-out rows. Perfect calibration is the diagonal.",
     )
 
 

@@ -5,7 +5,7 @@ The posterior is that of a logistic regression on four measurements of the breas
 .. math:: \log p(b) = \sum_i [ y_i x_i \cdot b - \log(1 + \exp(x_i \cdot b)) ] - |b|^2 / (2 s^2),
 
 with s = `PRIOR`. It is sampled by random-walk Metropolis, four chains side by side, whose steps
-have the shape of the posterior at its peak, times :math:`2.38 / \sqrt d`.
+have the covariance of the Laplace approximation times :math:`2.38^2 / d`.
 """
 
 import time
@@ -22,13 +22,13 @@ __all__ = ["job"]
 
 COMPARED = ("job", "measured", "herder", "alternative")
 
-#: Chains, draws of all of them together, and draws that are kept.
+#: Number of chains, total number of draws, and number of selected draws.
 N_CHAINS, N_DRAWS, N_SELECT = 4, 20_000, 100
 
-#: Random subsets that the error of predictions is averaged over.
+#: Random subsets over which the prediction error is averaged.
 N_RANDOM = 200
 
-#: Standard deviation of the prior of a coefficient.
+#: Prior standard deviation of a coefficient.
 PRIOR = 5.0
 
 COLUMNS = ("mean radius", "mean texture", "mean smoothness", "mean concavity")
@@ -43,7 +43,7 @@ class Regression(NamedTuple):
 
 
 def job() -> Summary:
-    """Thin the draws of a posterior, and compare them with every k-th draw and random ones."""
+    """Thin the draws of a posterior, and compare with every k-th draw and random subsets."""
     data = _regression()
     draws = sample_posterior(data, N_DRAWS // N_CHAINS)
     flat = draws.reshape(-1, draws.shape[2])
@@ -62,41 +62,40 @@ def job() -> Summary:
         [
             Text(
                 f"A logistic regression distinguishes malignant from benign tumours by "
-                f"{len(COLUMNS)} measurements. Metropolis gave {len(flat):,} draws of its "
-                f"{flat.shape[1]} coefficients, in {N_CHAINS} chains. Whoever carries them on, "
-                f"through a simulation or to a colleague, wants few. "
-                f"herder.thin(draws, {N_SELECT}) chose {N_SELECT} in {seconds:.1f} s (compilation "
-                f"included). The obvious alternatives are every {stride}th draw, and draws at "
-                "random."
+                f"{len(COLUMNS)} measurements. Metropolis sampling produced {len(flat):,} draws "
+                f"of its {flat.shape[1]} coefficients, in {N_CHAINS} chains. A costly simulation "
+                f"with each draw can only use a few. herder.thin(draws, {N_SELECT}) selected "
+                f"{N_SELECT} in {seconds:.1f} s (compilation included). The baselines are every "
+                f"{stride}th draw and random subsets."
             ),
             Facts(
                 [
                     Fact(
                         "distance to all draws (MMD)",
                         distance,
-                        meaning=f"{distance_every}; {chosen.mmd_random:.4f} (at random, root mean "
+                        meaning=f"{distance_every}; {chosen.mmd_random:.4f} (random, root mean "
                         "square)",
                     ),
                     Fact(
                         "largest error of a predicted probability",
                         error,
-                        meaning=f"over all patients; {error_every}; {errors.random:.4f} (at "
-                        f"random, mean of {N_RANDOM} subsets)",
+                        meaning=f"over all patients; {error_every}; {errors.random:.4f} "
+                        f"(random, mean of {N_RANDOM} subsets)",
                     ),
                 ]
             ),
             Picture(
                 "picks",
                 plot_picks(flat, chosen, names=data.names),
-                "All draws and the chosen ones in two principal components.",
-                "All draws in their first two principal components, and those chosen: more even "
-                "than chance would have them.",
+                "All draws and the selected ones in two principal components.",
+                "All draws in their first two principal components, and the selected ones, which "
+                "are more evenly spread than random draws.",
             ),
             Picture(
                 "marginals",
                 plot_marginals(flat, chosen, names=data.names),
-                "Histograms of each coefficient, of all draws and of the chosen ones.",
-                "Each coefficient, all draws (filled) and the chosen ones (line).",
+                "Histograms of each coefficient, of all draws and of the selected ones.",
+                "Each coefficient, all draws (filled) and the selected ones (line).",
             ),
             _column_errors(chosen, data.names),
             _path(draws, chosen),
@@ -104,8 +103,8 @@ def job() -> Summary:
     )
     what = f"thin {len(flat):,} draws to {N_SELECT}"
     rows = [
-        (what, "distance to all (MMD)", distance, distance_every),
-        (what, "worst error of a prediction", error, error_every),
+        (what, "MMD to all draws", distance, distance_every),
+        (what, "largest prediction error", error, error_every),
     ]
     return Summary("Thinning", [Table(COMPARED, rows)], [section])
 
@@ -128,7 +127,7 @@ def sample_posterior(data: Regression, n_draws: int) -> NDArray[np.float64]:
     step = np.linalg.cholesky(shape) * 2.38 / np.sqrt(d)
     rng = np.random.default_rng(0)
     burn_in = n_draws // 10
-    # All chains begin at the peak, spread out by one standard deviation.
+    # All chains start near the mode, dispersed by one standard deviation.
     now = peak + rng.normal(size=(N_CHAINS, d)) @ np.linalg.cholesky(shape).T
     height = _log_posterior(data, now)
     draws = np.empty((N_CHAINS, n_draws, d))
@@ -155,7 +154,7 @@ def _peak(data: Regression) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     X = data.inputs
     b = np.zeros(X.shape[1])
     shape = np.eye(X.shape[1])
-    # Newton doubles the digits at each step; a dozen are plenty from zero.
+    # Newton doubles the digits at each step; a dozen steps are ample from zero.
     for _ in range(12):
         p = 1 / (1 + np.exp(-X @ b))
         curvature = (X.T * (p * (1 - p))) @ X + np.eye(X.shape[1]) / PRIOR**2
@@ -204,7 +203,7 @@ def _column_errors(chosen: Thinning, names: tuple[str, ...]) -> Table:
         ]
     )
     return Table(
-        ("coefficient", "mean", "chosen", "sd", "chosen", "5 %", "chosen", "95 %", "chosen"),
+        ("coefficient", "mean", "thinned", "sd", "thinned", "5 %", "thinned", "95 %", "thinned"),
         [(name, *row) for name, row in zip(names, values.tolist(), strict=True)],
         ("", *[".2f"] * values.shape[1]),
         "Error per column",
@@ -226,8 +225,8 @@ def _path(draws: NDArray[np.float64], chosen: Thinning) -> Picture:
             final=(N_SELECT, chosen.mmd),
         ),
         "MMD of the first T rows, herded and random, on logarithmic axes.",
-        f"Distance to all draws. The line is herding with refine=False, whose first T rows are "
-        f"the choice of size T; the dot is the set of {N_SELECT} after exchange sweeps.",
+        f"MMD to all draws. The line is herding with refine=False, a nested ordering; "
+        f"the dot is the set of {N_SELECT} after exchange sweeps.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What is read off the error curves: slopes of upper bounds, and where a level is reached."""
+"""Slopes of upper bounds of error curves, and where a curve reaches a level."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Intervals of equal length in log T, of each of which the largest error is taken.
+#: Number of intervals of equal length in log T; the bound is the largest error in each.
 N_INTERVALS = 20
 
 
@@ -35,7 +35,7 @@ def upper_slope(error: Floats, counts: NDArray[np.intp], first: int = 10) -> flo
 
 
 def settled(error: Floats, counts: NDArray[np.intp], level: float) -> float:
-    """First count from which on the error stays at or below ``level``; NaN if there is none."""
+    """First count after which the error stays at or below ``level``; NaN if there is none."""
     above = np.flatnonzero(error > level)
     if not len(above):
         return float(counts[0])

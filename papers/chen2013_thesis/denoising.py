@@ -19,7 +19,7 @@ from papers.claims import Row
 
 Floats = NDArray[np.float64]
 
-#: Digits in a row and in a column of the image, and how many pixels one of theirs becomes.
+#: Digits per row and column of the image, and the factor by which pixels are enlarged.
 N_DIGITS, N_QUICK_DIGITS, ENLARGED = 5, 2, 2
 
 NOISE, COUPLING = 1.5, 0.6
@@ -27,7 +27,7 @@ NOISE, COUPLING = 1.5, 0.6
 N_IMAGES, N_SWEEPS, N_REFERENCE = 10, 1000, 50_000
 N_QUICK_IMAGES, N_QUICK_SWEEPS, N_QUICK_REFERENCE = 2, 200, 4000
 
-#: Sweeps after which errors are read off.
+#: Sweeps after which errors are reported.
 AFTER = 30
 
 NAMES = ("herded", "gibbs", "field")
@@ -42,7 +42,7 @@ class Errors(NamedTuple):
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Denoise several noisy copies; follow the errors of the three methods."""
+    """Denoise several noisy copies; compute the errors of the three methods."""
     n_images, n_sweeps = (N_QUICK_IMAGES, N_QUICK_SWEEPS) if quick else (N_IMAGES, N_SWEEPS)
     prefix = "quick." if quick else ""
     truth = picture(N_QUICK_DIGITS if quick else N_DIGITS)
@@ -78,7 +78,7 @@ def picture(n_digits: int) -> Floats:
 
 
 def mean_field(seen: Floats, n_sweeps: int) -> Floats:
-    """Means after each sweep, flat; a sweep takes one colour of the chessboard, then the other."""
+    """Means after each sweep, flat; a sweep updates the two colours of a chessboard in turn."""
     field = seen / NOISE**2
     colour = np.indices(seen.shape).sum(axis=0) % 2
     means, path = np.zeros_like(seen), []

@@ -1,7 +1,7 @@
-"""Figure 2.4: auto-correlation of herded states of random models with ten states.
+"""Figure 2.4: autocorrelation of herded states of random models with ten states.
 
 Herding rows of a table of features is kernel herding of these rows with the linear kernel, from
-weights that start at the target; so `kernel_herd` runs it, and `herd` retraces the first steps.
+weights that start at the target; so `kernel_herd` runs it, and `herd` verifies the first steps.
 """
 
 from itertools import islice
@@ -22,7 +22,7 @@ N_STATES, N_FEATURES = 10, 7
 N_MODELS, N_SAMPLES, N_LAGS = 100, 100_000, 100
 N_QUICK_MODELS, N_QUICK_SAMPLES = 3, 5000
 
-#: Steps of the first model that the specification loop goes through as well.
+#: Steps of the first model that are verified with the specification loop.
 N_RETRACED = 1000
 
 

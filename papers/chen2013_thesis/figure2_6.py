@@ -11,12 +11,12 @@ from papers.claims import Row
 
 Floats = NDArray[np.float64]
 
-#: How far apart two sites are whose correlation is a row of its own.
+#: Distance of the sites whose correlation is reported.
 APART = 10
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Show two states; compare averages that herding was given and some that it was not."""
+    """Draw two states; compare averages that herding matches and others that it does not."""
     edges, sampled = ising.torus(quick).edges, ising.sample(quick)
     side = ising.QUICK_SIDE if quick else ising.SIDE
     herded, shuffled = ising.herd(quick), ising.herd(quick, "random")
@@ -41,7 +41,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
             abs(sampled.pair - exact) / error,
             note=f"{sampled.pair:.5f} found, {exact:.5f} expected, standard error {error:.0e}.",
         ),
-        Row(f"{prefix}moments", herded.error, note=f"PCT fails on {herded.violations} steps."),
+        Row(f"{prefix}moments", herded.error, note=f"PCT violations: {herded.violations} steps."),
         Row(f"{prefix}pair.spread", float(np.std(pairs)), note=f"Mean {np.mean(pairs):.4f}."),
         Row(f"{prefix}size.sampled", sizes[0]),
         Row(f"{prefix}size.herded", sizes[1]),

@@ -11,7 +11,7 @@ from papers.claims import Row
 
 Floats = NDArray[np.float64]
 
-#: Sizes between which a line is fitted: above the single site, below what the side cuts off.
+#: Range of sizes for the fit: above a single site, below the size of the lattice.
 SMALLEST, LARGEST, QUICK_LARGEST = 4, 512, 64
 
 
@@ -43,7 +43,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
 
 
 def _histogram(sizes: NDArray[np.intp], n_states: int) -> tuple[Floats, Floats]:
-    """Components for each size in one state, in classes of doubling width."""
+    """Number of components by size in one state, in bins of doubling width."""
     edges = 2 ** np.arange(int(np.log2(sizes.max())) + 2)
     number = np.histogram(sizes, bins=edges - 0.5)[0] / np.diff(edges) / n_states
     middle = np.sqrt(edges[:-1] * (edges[1:] - 1.0))

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 N_SAMPLE, N_PICKS = 100_000, 10_000
 N_QUICK, N_QUICK_PICKS = 2000, 200
 
-#: Super-samples that the thesis needs for the precision of D.
+#: Super-samples needed for the precision of D in the thesis.
 ENOUGH = (2000, 2000, 2000, 10_000)
 
 
@@ -37,7 +37,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
     rows, curves = [], []
     prefix = "quick." if quick else ""
     for k, name in enumerate(IDS):
-        # What a sample of this size is off by: the standard error, its RMS over dimensions.
+        # Expected error of a sample of this size: the standard error, RMS over dimensions.
         level = float(np.sqrt(values[k].var(axis=0).mean() / n))
         reached = float(np.sqrt(np.square(means[k] - truth[k]).mean()))
         enough = min(ENOUGH[k], n_picks)

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 N_SETS = 10
 
-#: The error to the reference has levelled off once it is this near to that of D.
+#: The error to the reference has levelled off once it is below this multiple of that of D.
 LEVEL, OTHERS = 1.1, (1.05, 1.2)
 
 
@@ -46,7 +46,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
     early, late = upper_slope(to_draws[: len(half)], half), upper_slope(to_draws, counts, 100)
     later = f"Up to T = {half[-1]}: {early:.2f}. From T = 100 on: {late:.2f}."
     last = f"At T = {counts[-1]}: herding {to_draws[-1]:.1e}, random {chance[-1]:.1e}."
-    rates = f"Accepted: {found.accepted:.2f} for D, {found.accepted_reference:.2f}."
+    rates = f"Accepted: {found.accepted:.2f} (D), {found.accepted_reference:.2f} (larger set)."
     near, far = (settled(to_reference, counts, level * reached) for level in OTHERS)
     others = f"Within 5 %: {near:.0f}; within 20 %: {far:.0f}."
     return [

@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 N_DRAWS = 2000
 N_SETS, N_DRAWN = 40, 10
 
-#: "The same accuracy" as D: at most so many test rows more or fewer.
+#: "The same accuracy" as D: the number of correct test rows differs by at most this many.
 SAME, OTHERS = 2, (1, 4)
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Find from how many draws on the accuracy stays with that of D."""
+    """Find the number of draws after which the accuracy stays at that of D."""
     found, label = experiment(quick), data.task(quick).y_test
     counts = every(len(found.picks) if quick else N_DRAWS)
     whole = float(np.mean((found.mean > 0.5) == label))
@@ -33,11 +33,11 @@ def run(quick: bool, folder: Path) -> list[Row]:
     ]
     needed, quartiles = {}, {}
     for rows in (SAME, *OTHERS):
-        # Half a row more, so that rounding does not decide.
+        # Half a row more, so that rounding has no effect.
         off = (rows + 0.5) / len(label)
         needed[rows] = settled(np.abs(herded - whole), counts, off)
         by_chance = [settled(np.abs(other - whole), counts, off) for other in sets]
-        # A subset that never settles needs more than there are: it ranks last.
+        # A subset that never reaches the level ranks last.
         ranked = np.nan_to_num(by_chance, nan=np.inf)
         quartiles[rows] = np.quantile(ranked, (0.25, 0.5, 0.75), method="lower")
     _draw(counts, herded, sets[:N_DRAWN], whole, folder / "figure4_12.png")
@@ -56,7 +56,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
 
 
 def _others(needed: dict[int, float]) -> str:
-    return " ".join(f"To {k} row{'s'[: k > 1]}: {needed[k]:.0f}." for k in OTHERS)
+    return " ".join(f"Within {k} row{'s'[: k > 1]}: {needed[k]:.0f}." for k in OTHERS)
 
 
 def _accuracy(draws: Floats, counts: NDArray[np.intp], quick: bool) -> Floats:

@@ -1,4 +1,4 @@
-"""Figure 4.6: herded Gibbs on four sites: where it converges, and where it stops short."""
+"""Figure 4.6: herded Gibbs on four sites: where it converges, and where it does not."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +40,7 @@ PANELS = (
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Follow the total variation distance of all models on all graphs."""
+    """Compute the total variation distance of all models on all graphs."""
     n_models, n_sweeps = (N_QUICK_MODELS, N_QUICK_SWEEPS) if quick else (N_MODELS, N_SWEEPS)
     counts = counts_to(n_sweeps)
     prefix = "quick." if quick else ""
@@ -52,7 +52,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
             share = np.exp(np.asarray(model.log_prob(STATES)))
             states = herded_gibbs(model, n_sweeps, order=panel.order).samples
             herded.append(distances(states, share, counts))
-            # The generator and not k: chains of two graphs shall not share random numbers.
+            # The key includes the graph: chains of two graphs must not share random numbers.
             random = np.random.default_rng([data.SEED, 46, k, PANELS.index(panel)])
             states = gibbs(model, n_sweeps, order=panel.order, random_state=random).samples
             drawn.append(distances(states, share, counts))
@@ -72,7 +72,7 @@ def distances(states: NDArray[np.int8], share: Floats, counts: NDArray[np.intp])
 
 
 def _model(panel: Panel, random: np.random.Generator) -> PairwiseModel:
-    """Standard normal parameters; the graph takes those of the complete one that it has."""
+    """Standard normal parameters; each graph uses those of its own edges."""
     couplings, biases = random.standard_normal((N_SITES, N_SITES)), random.standard_normal(N_SITES)
     weights = [couplings[edge] for edge in panel.edges]
     return PairwiseModel.from_edges(N_SITES, list(panel.edges), weights, biases)

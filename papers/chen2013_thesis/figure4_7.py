@@ -1,4 +1,4 @@
-"""Figure 4.7: the first 20 herded points of a 2-D mixture beside 20 independent ones."""
+"""Figure 4.7: the first 20 herded points of a 2-D mixture, and 20 independent ones."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ N_SETS = 1000
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Draw both sets; measure their distance to the mixture and the components they leave out."""
+    """Draw both sets; measure their distance to the mixture and the components they miss."""
     target = mixtures.mixture(20, 2)
     herding = herd_density(target, N_POINTS, bandwidth=BANDWIDTH)
     random = np.random.default_rng([data.SEED, 7])
@@ -44,7 +44,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
 
 
 def _empty(target: GaussianMixture, points: Floats) -> float:
-    """Components that are the likeliest one for none of the points."""
+    """Components that are the most likely one for none of the points."""
     logs = [
         GaussianMixture(mean[None], covariance[None]).log_density(points)
         for mean, covariance in zip(target.means, target.covariances, strict=True)

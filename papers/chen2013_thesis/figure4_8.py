@@ -16,7 +16,7 @@ N_POINTS, N_QUICK = 1000, 200
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Herd the mixture of figure 4.7 on; fit a line to 1 / E_T."""
+    """Herd the mixture of figure 4.7 further; fit a line to 1 / E_T."""
     target = mixtures.mixture(20, 2)
     n_points = N_QUICK if quick else N_POINTS
     error = herd_density(target, n_points, bandwidth=BANDWIDTH).errors

@@ -1,4 +1,4 @@
-"""Figure 4.9: errors of four expectations under a 5-D mixture, herded and at random."""
+"""Figure 4.9: errors of four expectations under a 5-D mixture, herded and random points."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 N_POINTS, N_QUICK = 10_000, 150
 N_SETS = 20
 
-#: Narrower and wider kernels, to show what the choice of the bandwidth does.
+#: A smaller and a larger bandwidth, to show the effect of the choice.
 OTHERS = (1.0, 2.0)
 
 IDS = ("x", "x2", "x3", "sin")
@@ -68,7 +68,7 @@ def _draw(curves: list[tuple[Floats, Floats, Floats, float]], path: Path) -> Non
         figure.subplots(2, 2).flat, mixtures.NAMES, curves, strict=True
     ):
         counts = every(len(herded))
-        # Below a hundredth of the mean the shade of mean minus deviation would leave the axes.
+        # Clipped at a hundredth of the mean, since the lower band may be negative.
         low = np.maximum(mean - spread, mean / 100)
         axes.fill_between(counts, low, mean + spread, color=pictures.RANDOM, alpha=0.35, lw=0)
         axes.loglog(counts, mean, color=pictures.RANDOM, label="independent points")

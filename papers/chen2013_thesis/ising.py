@@ -1,8 +1,8 @@
 """The critical Ising model on a torus, sampled by Swendsen-Wang and herded from its moments.
 
 The thesis gives neither the boundary nor the first weights. Here the lattice is a torus, since
-pair averages are said to be the same for all edges. Weights that are the same for all sites would
-make all sites act as one, so they start at random, even in [-1, 1].
+pair averages are said to be the same for all edges. With equal initial weights all sites would
+move together, so they are random, uniform in [-1, 1].
 """
 
 from dataclasses import dataclass, replace
@@ -22,21 +22,21 @@ States = NDArray[np.int8]
 SIDE, QUICK_SIDE = 100, 24
 TEMPERATURE = 2 / np.log(1 + np.sqrt(2))
 
-#: Sweeps of Swendsen-Wang, those before, and of how many one is kept.
+#: Sweeps of Swendsen-Wang, burn-in, and thinning.
 N_SWEEPS, BURN_IN, THINNING = 20_000, 500, 20
 N_QUICK_SWEEPS, QUICK_THINNING = 2000, 10
 
-#: Herded states, those left out at the beginning, and of how many one is kept.
+#: Herded states, burn-in, and thinning.
 N_HERDED, N_SKIPPED, HERDED_EVERY = 5000, 500, 5
 N_QUICK_HERDED = 1500
 
-#: Rows that the counts stand for: moments are rounded to a millionth.
+#: Total of the counts: moments are rounded to a millionth.
 TOTAL = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Herded:
-    """States of a herd on the torus, its largest moment error and its PCT violations."""
+    """Herded states on the torus, the largest moment error and the PCT violations."""
 
     states: States
     error: float
@@ -45,7 +45,7 @@ class Herded:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """States of Swendsen-Wang, and the average of products over all edges with its error."""
+    """States of Swendsen-Wang, and the edge average of products with its standard error."""
 
     states: States
     pair: float
@@ -75,7 +75,7 @@ def sample(quick: bool) -> Sampled:
 
 @cache
 def herd(quick: bool, scan: str = "rows") -> Herded:
-    """Herd single means of zero and the pair average of Swendsen-Wang, the same on all edges."""
+    """Match single means of zero and the pair average of Swendsen-Wang, equal on all edges."""
     moments = _moments(torus(quick), sample(quick).pair)
     random = np.random.default_rng([data.SEED, 26])
     start = random.integers(-TOTAL, TOTAL, size=len(moments.cliques), endpoint=True)
@@ -104,8 +104,8 @@ def _moments(model: PairwiseModel, pair: float) -> Moments:
         "total": np.full(len(first), TOTAL),
     }
     moments = Moments.from_counts(table, contradictions="allow")
-    # The states of Swendsen-Wang, shifted, turned and with both signs, are rows that have these
-    # counts, so that there is no contradiction to look for among 30,000 tables.
+    # The states of Swendsen-Wang, translated, rotated and with both signs, are rows with these
+    # counts, so there is no need to check 30,000 tables for contradictions.
     return replace(moments, from_rows=True)
 
 
@@ -128,7 +128,7 @@ def exact_pair(side: int) -> float:
 
 
 def correlation(states: States, distances: NDArray[np.intp]) -> Floats:
-    """Average product of two sites of a torus so far apart along an axis."""
+    """Average product of two sites of a torus at the given distances along an axis."""
     side = round(np.sqrt(states.shape[1]))
     grids = states.reshape(-1, side, side)
     found = []

@@ -1,8 +1,8 @@
-"""The random mixtures of sections 4.2.3.1 and 4.2.3.2, and the four functions whose means count.
+"""The random mixtures of sections 4.2.3.1 and 4.2.3.2, and the four test functions.
 
 The thesis gives neither the mixtures nor the bandwidth of its Gaussian kernel: here means are
 normal with standard deviation 1.5, each component has standard deviations from 0.2 to 0.6 along
-random axes, and all components weigh the same.
+random axes, and all components have equal weights.
 """
 
 from functools import cache
@@ -42,7 +42,7 @@ def expectations(target: GaussianMixture, quick: bool) -> tuple[tuple[Floats, ..
     """Means of the four functions under the mixture, and the standard error of the last.
 
     Moments are exact. The mean of sin |x| is the average over components of scrambled Sobol
-    points, pushed through each component; eight scrambles tell its standard error.
+    points, mapped to each component; eight scrambles give its standard error.
     """
     from scipy.special import ndtri
     from scipy.stats.qmc import Sobol

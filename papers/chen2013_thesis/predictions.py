@@ -1,4 +1,4 @@
-"""Predictive probabilities of draws, herded and at random, for figures 4.11 and 4.12."""
+"""Predictive probabilities of herded and random draws, for figures 4.11 and 4.12."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,13 +18,13 @@ BANDWIDTH = 10.0
 
 N_PICKS, N_QUICK = 20_000, 300
 
-#: Draws whose probabilities are held at a time.
+#: Number of draws whose probabilities are kept in memory at a time.
 BLOCK = 1000
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Draws D, the rows that herding picks, and probabilities of spam on the test rows."""
+    """Draws D, the rows selected by herding, and probabilities of spam on the test rows."""
 
     draws: Floats
     picks: NDArray[np.intp]
@@ -38,7 +38,7 @@ class Experiment:
 @cache
 def experiment(quick: bool) -> Experiment:
     """Whiten the draws, herd them, and predict with all of them."""
-    # Products this small gain little from threads, and draws must not depend on their number.
+    # Threads help little with products this small, and draws must not depend on their number.
     with threadpool_limits(1, "blas"):
         found = sample(quick)
     centre, axes = data.whitening(found.draws)

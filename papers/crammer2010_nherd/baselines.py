@@ -1,4 +1,4 @@
-"""Section 5, in words only: mean errors, and the baselines that the paper does not show."""
+"""Section 5, text only: mean errors, and the baselines that the paper does not show."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
 
 
 def _choices(trials: list[protocol.Trial], name: str) -> str:
-    """Say what was chosen, in the middle of the tasks."""
+    """Describe the chosen settings by their medians over the tasks."""
     epochs = np.median([trial.tuned[name].epochs for trial in trials])
     if name == "perceptron":
         return f"Epochs {epochs:g} (median)."

@@ -1,8 +1,8 @@
 """The tasks of section 5 that can be built: digits, newsgroups, reviews, Reuters.
 
 A task has rows, labels and either a fixed test set (digits) or none (texts: ten folds). Grey
-values are divided by 255; a text is a row of ones for the words it has, without a norm. Words of
-a single text of the task are left out.
+values are divided by 255; a text is a binary vector of its words, not normalised. Words that occur
+in a single text of the task are left out.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from herder import datasets
 #: Seed of the splits, the label noise and the orders of the rows.
 SEED = 2010
 
-#: Images of each digit that train in a pair, for USPS and MNIST; 400 of USPS are left to test.
+#: Training images of each digit of a pair, for USPS and MNIST; 400 of USPS remain for testing.
 USPS_TRAIN, MNIST_TRAIN = 700, 1000
 
-#: Rows that train where a digit of MNIST stands against all others, and rows of a text task.
+#: Training rows for one digit of MNIST against the rest, and rows of a text task.
 ONE_VS_REST_TRAIN, TEXT_ROWS = 6000, 2000
 
-#: Near neighbours among the topics of Reuters, so that the tasks are not trivial.
+#: Similar topics of Reuters, so that the tasks are not trivial.
 REUTERS_PAIRS = (
     ("interest", "money-fx"),
     ("money-fx", "trade"),
@@ -35,7 +35,7 @@ REUTERS_PAIRS = (
 )
 REUTERS_TOPICS = ("acq", "crude", "earn", "interest", "money-fx", "money-supply", "ship", "trade")
 
-#: Families of newsgroups of which all pairs are tasks, and each family is one of many classes.
+#: Families of newsgroups: all pairs within are tasks, and each family is a multi-class task.
 FAMILIES = ("comp", "rec", "sci", "talk")
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
@@ -46,7 +46,7 @@ QUICK_DIGITS = (3, 5, 8, 9)
 
 @dataclass(frozen=True)
 class Task:
-    """Rows and labels 0, 1, ...; ``X_test`` is None where folds take turns to test."""
+    """Rows and labels 0, 1, ...; ``X_test`` is None for cross-validation."""
 
     X: csr_matrix
     y: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Name:
 
 
 def names(quick: bool) -> list[Name]:
-    """All tasks, the long ones first, so that two processes end at the same time."""
+    """All tasks, the long ones first, so that two processes finish at about the same time."""
     digits = [str(digit) for digit in range(10)]
     if quick:
         return [Name("digits", (str(a), str(b))) for a, b in combinations(QUICK_DIGITS, 2)]
@@ -86,7 +86,7 @@ def names(quick: bool) -> list[Name]:
 
 
 def build(name: Name) -> Task:
-    """Build a task; the same rows whenever it is asked for."""
+    """Build a task, with the same rows in every call."""
     random = np.random.default_rng([SEED, *str(name).encode()])
     if name.group == "digits":
         return _bundled_pair(name.part, random)
@@ -101,7 +101,7 @@ def build(name: Name) -> Task:
 
 
 def flip(y: NDArray[np.int64], noise: float, random: np.random.Generator) -> NDArray[np.int64]:
-    """Give each label, with probability ``noise``, one of the other classes at random."""
+    """Replace each label, with probability ``noise``, by a random other class."""
     n_classes = int(y.max()) + 1
     shift = random.integers(1, n_classes, size=len(y))
     return np.where(random.random(len(y)) < noise, (y + shift) % n_classes, y)
@@ -125,7 +125,7 @@ def _digits(name: Name, random: np.random.Generator) -> Task:
 
 @cache
 def _pixels(group: str) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
-    """Images, digits, and which images train. USPS: 700 of each digit, drawn once."""
+    """Images, digits, and the training mask. USPS: 700 of each digit, drawn once."""
     images = datasets.usps() if group == "usps" else datasets.mnist()
     digit = np.asarray(images.y, dtype=np.int64)
     train = np.arange(len(digit)) < 60_000
@@ -189,7 +189,7 @@ def _stories() -> tuple[csr_matrix, NDArray[np.str_]]:
 
 @cache
 def _reviews() -> tuple[csr_matrix, Mapping[str, NDArray[Any]]]:
-    """Words and pairs of words in a row, as in the paper that published the reviews."""
+    """Words and consecutive word pairs, as in the paper that published the reviews."""
     reviews = datasets.multidomain_sentiment()
     return _bag(reviews.texts, longest=2), reviews.fields
 

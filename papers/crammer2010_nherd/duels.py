@@ -1,4 +1,4 @@
-"""Winning shares, sign tests and means over the trials."""
+"""Win percentages, sign tests and means over the trials."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ TEXTS = ("texts", "many texts")
 
 @dataclass(frozen=True)
 class Duel:
-    """On how many tasks the first errs less than, as much as and more than the second."""
+    """Number of tasks with a lower, equal and higher error than the second algorithm."""
 
     wins: int
     ties: int
@@ -22,18 +22,18 @@ class Duel:
 
     @property
     def share(self) -> float:
-        """Tasks won, of 100; a tie is half a win."""
+        """Percentage of tasks won; a tie is half a win."""
         return 100.0 * (self.wins + self.ties / 2) / (self.wins + self.ties + self.losses)
 
     def p_value(self, alternative: str = "two-sided") -> float:
-        """Sign test without the ties: could a fair coin do this?"""
+        """Sign test, without the ties."""
         decided = self.wins + self.losses
         if decided == 0:
             return 1.0
         return float(binomtest(self.wins, decided, 0.5, alternative=alternative).pvalue)
 
     def __str__(self) -> str:
-        """Say what the share is made of."""
+        """Show wins, ties and losses."""
         return f"{self.wins} won, {self.ties} tied, {self.losses} lost; p = {self.p_value():.2g}."
 
 
@@ -45,7 +45,7 @@ def duel(first: NDArray[np.float64], second: NDArray[np.float64]) -> Duel:
 
 
 def at(trials: Iterable[Trial], noise: float, *, texts: bool | None = None) -> list[Trial]:
-    """Give the trials at a level of noise: all, or texts only, or digits only."""
+    """Return the trials at a noise level: all, or texts only, or digits only."""
     return [
         trial
         for trial in trials
@@ -64,5 +64,5 @@ def fixed(trials: Iterable[Trial], learner: str, C: float) -> NDArray[np.float64
 
 
 def percent(noise: float) -> str:
-    """Name a level of noise."""
+    """Format a noise level."""
     return f"{round(100 * noise)}"

@@ -1,4 +1,4 @@
-"""Figure 2: what one example does to a Gaussian over weights, x = (1, 2) and y = +1."""
+"""Figure 2: one update of a Gaussian over weights, with x = (1, 2) and y = +1."""
 
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from papers.crammer2010_nherd import pictures
 
 Floats = NDArray[np.float64]
 
-#: The paper does not say which C it drew; with 1 the numbers are easy to check by hand.
+#: The paper does not give its C; with 1 the numbers are easy to check by hand.
 C = 1.0
 X = np.array([1.0, 2.0])
 
-#: Best first, as figure 4 has it.
+#: Best first, as in figure 4.
 RANKING = ("NHERD_P", "NHERD_E", "AROW_P", "NHERD_D", "AROW_D")
 FORMS = {"P": "project", "E": "exact", "D": "drop"}
 
@@ -50,14 +50,14 @@ def run(quick: bool, folder: Path) -> list[Row]:
 
 
 def transform(form: str) -> Floats:
-    """Give the matrix A of equation 11, or of section 4.1 for the diagonal, from S = I."""
+    """Return the matrix A of equation 11, or of section 4.1 for the diagonal, from S = I."""
     if form == "full":
         return np.linalg.inv(np.eye(2) + C * np.outer(X, X)).astype(np.float64)
     return np.diag(1.0 / (1.0 + C * X**2))
 
 
 def covariance(model: NHERD | AROW) -> Floats:
-    """Learn the example; without a bias there are two weights."""
+    """Return the covariance after the example; without a bias there are two weights."""
     model.set_params(fit_intercept=False)
     model.partial_fit(X[None], [1], classes=[-1, 1])
     return np.asarray(model.covariance_)
@@ -91,7 +91,7 @@ def _draw(path: Path, full: Floats, diagonal: Floats) -> None:
 
 
 def _flow(axes: Axes, matrix: Floats, mean: Floats, title: str) -> None:
-    """Show where weights of norm 1 and 2 go: w -> A w + mean."""
+    """Draw the displacement of weights of norm 1 and 2: w -> A w + mean."""
     for radius, colour in ((1.0, "#1b6ca8"), (2.0, "#8ab17d")):
         before, some = _circle(radius, 200), _circle(radius, 16)
         axes.plot(*before, color=colour, linestyle="--", linewidth=0.9)

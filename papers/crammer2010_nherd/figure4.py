@@ -1,4 +1,4 @@
-"""Figure 4: the tournament, winning shares between five algorithms at three levels of noise."""
+"""Figure 4: the tournament, win percentages of five algorithms at three noise levels."""
 
 from itertools import combinations
 from pathlib import Path
@@ -10,7 +10,7 @@ from papers.claims import Row
 from papers.crammer2010_nherd import duels, pictures, protocol
 from papers.crammer2010_nherd.learners import TOURNAMENT
 
-#: What the text says is better, and than what.
+#: Pairs of which the text says that the first is better.
 SAID = (
     ("NHERD_P", "NHERD_E"),
     ("NHERD_E", "NHERD_D"),
@@ -19,15 +19,15 @@ SAID = (
     ("NHERD_D", "AROW_D"),
 )
 
-#: Of these the text says that noise makes the difference more prominent.
+#: Pairs of which the text says that the difference grows with noise.
 GROWS = (("NHERD_P", "AROW_P"), ("NHERD_D", "AROW_D"))
 
-#: The figure's order, except that AROW_P stands above NHERD_D (see the text of the page).
+#: The figure's order, except that AROW_P precedes NHERD_D (see the text of the page).
 ORDER = ("NHERD_P", "NHERD_E", "AROW_P", "NHERD_D", "AROW_D")
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Count wins of every pair and test what the text says."""
+    """Count wins of every pair and test the statements of the text."""
     trials = protocol.trials(quick)
     shares, rows = {}, []
     for noise in protocol.NOISES:

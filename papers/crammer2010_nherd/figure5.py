@@ -25,7 +25,7 @@ NAMES = {
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Draw the scatter; count markers above the line and measure how far they are from it."""
+    """Draw the scatter plot; count markers above the line and measure the mean gain."""
     trials = protocol.trials(quick)
     kinds = {"digits": False} if quick else {"digits": False, "texts": True}
     figure = Figure(figsize=(8.4, 11.4), layout="constrained")

@@ -1,4 +1,4 @@
-"""How the duel of NHERD_P and AROW_P depends on C when nobody tunes it."""
+"""NHERD_P against AROW_P with a fixed C, without tuning."""
 
 from pathlib import Path
 

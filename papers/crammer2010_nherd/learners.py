@@ -1,4 +1,4 @@
-"""The algorithms of the tournament, the baselines, and the parameters that are tried."""
+"""The algorithms of the tournament, the baselines, and their parameter grids."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import Any
 
 from herder import AROW, NHERD, ConfidenceWeighted, PassiveAggressive, Perceptron
 
-#: Eight decades; 1/C is AROW's r.
+#: Eight powers of ten; 1/C is AROW's r.
 C_GRID = tuple(10.0**k for k in range(-6, 2))
 
-#: Probabilities that confidence-weighted learning asks for.
+#: Confidences of the confidence-weighted learner.
 CONFIDENCES = (0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
 class Learner:
-    """How to make one with a parameter, and the parameters to try."""
+    """A factory that takes a parameter, and the grid of parameters."""
 
     make: Callable[[float], Any]
     grid: tuple[float, ...]
@@ -34,7 +34,7 @@ def _pa2(C: float) -> PassiveAggressive:
     return PassiveAggressive(C, form="PA-II")
 
 
-#: The five of the paper's figure 4, then the baselines.
+#: The five algorithms of the paper's figure 4, then the baselines.
 TOURNAMENT = {
     "NHERD_P": Learner(partial(NHERD, covariance="project"), C_GRID),
     "NHERD_E": Learner(partial(NHERD, covariance="exact"), C_GRID),

@@ -1,10 +1,10 @@
-"""Colours of the tournament, and the way all papers draw."""
+"""Colours of the tournament, and the common drawing functions."""
 
 from papers.pictures import save, tidy
 
 __all__ = ["COLOURS", "INK", "PALE", "save", "tidy"]
 
-#: The five of the tournament, told apart in grey too.
+#: The five algorithms of the tournament, distinguishable in greyscale.
 COLOURS = {
     "NHERD_P": "#1b6ca8",
     "NHERD_E": "#2a9d8f",

@@ -1,10 +1,11 @@
-"""Section 5's protocol: one random run chooses, then a fixed test set or ten folds judge.
+"""Section 5's protocol: settings are chosen in one random run, then tested.
 
 A fifth of the training rows, drawn once, is held out. Every learner passes over the other rows
-once per epoch; C (or its like) and the number of epochs with the fewest errors on the held-out
-rows are kept. Labels of the held-out rows are as noisy as those that train. Where several pairs
-tie, the middle one of the tied C is taken and of its tied epochs the middle one: the first would
-be the edge of the grid. All learners see the same noise, the same rows and the same orders.
+once per epoch; C (or the corresponding parameter) and the number of epochs with the fewest errors
+on the held-out rows are chosen. Labels of the held-out rows are as noisy as the training labels.
+Where several settings tie, the middle one of the tied C is chosen, and of its tied epochs the
+middle one: the first would be the edge of the grid. The test is on a fixed test set, or by
+ten-fold cross-validation. All learners see the same noise, the same rows and the same orders.
 """
 
 from collections.abc import Iterator
@@ -31,12 +32,12 @@ NOISES = (0.0, 0.1, 0.3)
 N_EPOCHS, N_FOLDS = 20, 10
 HELD_OUT = 0.2
 
-#: For the comparison without tuning: values of C, and the library's own number of epochs.
+#: For the comparison without tuning: values of C, and the library's default number of epochs.
 FIXED_C = (0.01, 0.1, 1.0, 10.0)
 FIXED_EPOCHS = 5
 FIXED_LEARNERS = ("NHERD_P", "AROW_P")
 
-#: Grey values as they are, 0 to 255, and seven decades of C that do not follow that scale.
+#: Grey values of 0 to 255, and seven powers of ten for C that are not adapted to that scale.
 RAW_SCALE, RAW_NOISE = 255.0, 0.3
 RAW_GRID = tuple(10.0**k for k in range(-4, 3))
 RAW_LEARNERS = ("NHERD_P", "PA-II")
@@ -48,7 +49,7 @@ N_PROCESSES = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """Test error of a learner, and the parameter and the epochs it was found with."""
+    """Test error of a learner, with its parameter and number of epochs."""
 
     error: float
     parameter: float
@@ -57,7 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """All learners on one task at one level of noise; ``raw`` on digits with most noise only."""
+    """All learners on one task at one noise level; ``raw`` for digits at the highest only."""
 
     task: data.Name
     noise: float
@@ -68,7 +69,7 @@ class Trial:
 
 @cache
 def trials(quick: bool) -> tuple[Trial, ...]:
-    """Run every task at every level of noise, in two processes."""
+    """Run every task at every noise level, in two processes."""
     jobs = [(name, noise) for name in data.names(quick) for noise in NOISES]
     if quick:
         return tuple(run_task(name, noise, quick=True) for name, noise in jobs)
@@ -78,7 +79,7 @@ def trials(quick: bool) -> tuple[Trial, ...]:
 
 
 def run_task(name: data.Name, noise: float, *, quick: bool = False) -> Trial:
-    """Choose on held-out rows, then test, for every learner."""
+    """Choose settings on held-out rows, then test, for every learner."""
     task = data.build(name)
     seed = [data.SEED, round(1000 * noise), *str(name).encode()]
     labels = data.flip(task.y, noise, np.random.default_rng([*seed, 0]))
@@ -109,7 +110,7 @@ def _outcomes(chosen: dict[str, Setting], errors: dict[Setting, float]) -> dict[
 def _choose_all(
     task: data.Task, labels: Labels, grids: Grids, n_epochs: int, random: np.random.Generator
 ) -> dict[str, Setting]:
-    """Give the best setting of every learner on rows held out once."""
+    """Return the best setting of every learner on held-out rows."""
     order = random.permutation(len(labels))
     n_held = round(HELD_OUT * len(labels))
     held, kept = order[:n_held], order[n_held:]
@@ -127,7 +128,7 @@ def _choose_all(
 def _passes(
     X: csr_matrix, y: Labels, rows: NDArray[np.intp], n_epochs: int, random: np.random.Generator
 ) -> Passes:
-    """Lay the rows out in a new random order for every epoch."""
+    """Return the rows in a new random order for every epoch."""
     orders = [random.permutation(rows) for _ in range(n_epochs)]
     return [(csr_matrix(X[order]), y[order]) for order in orders]
 
@@ -135,7 +136,7 @@ def _passes(
 def _errors(
     key: str, value: float, passes: Passes, test: tuple[csr_matrix, Labels], classes: Labels
 ) -> list[float]:
-    """Share of wrong predictions after every pass."""
+    """Proportion of wrong predictions after every pass."""
     model = LEARNERS[key].make(value)
     errors = []
     for X, y in passes:
@@ -145,13 +146,13 @@ def _errors(
 
 
 def _predict(model: Any, X: csr_matrix) -> Labels:
-    """Predict classes 0, 1, ... from the weights: the same rows need no check a thousand times."""
+    """Predict classes 0, 1, ... from the weights, without validating the same rows every time."""
     scores = X @ model.coef_.T + model.intercept_
     return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.int64)
 
 
 def choose(errors: NDArray[np.float64]) -> tuple[int, int]:
-    """Give the place on the grid and the number of epochs with the least error, middle of ties."""
+    """Return the grid index and the number of epochs with the least error, middle of ties."""
     best, epoch = np.nonzero(errors == errors.min())
     tied = np.unique(best)
     middle = tied[len(tied) // 2]
@@ -162,7 +163,7 @@ def choose(errors: NDArray[np.float64]) -> tuple[int, int]:
 def _test(
     task: data.Task, labels: Labels, settings: set[Setting], random: np.random.Generator
 ) -> dict[Setting, float]:
-    """Train with each setting and count errors on true labels: on the test set, or by folds."""
+    """Train with each setting and return errors on true labels: on the test set, or by folds."""
     n_epochs = max(epochs for _, _, epochs in settings)
     classes = np.unique(task.y)
     wrong, total = dict.fromkeys(settings, 0), 0
@@ -180,7 +181,7 @@ def _test(
 def _folds(
     task: data.Task, random: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.intp], csr_matrix, Labels]]:
-    """Give the rows that train, and the rows with their true labels that test."""
+    """Yield the training rows, and the test rows with their true labels."""
     if task.X_test is not None and task.y_test is not None:
         yield np.arange(len(task.y)), task.X_test, task.y_test
         return

@@ -17,7 +17,7 @@ SEED = 2006
 
 N_SITES = 5
 
-#: What the paper says, and what it must have been: see claims.toml.
+#: The variance in the paper, and the one we assume was meant: see claims.toml.
 PRINTED, MEANT = 5.0, 0.5
 
 #: All states, -1 and 1.

@@ -1,6 +1,6 @@
 """Sections 3 and 5: the gradient at the truth, and contrastive divergence as pseudo-likelihood.
 
-All expectations are sums over the 32 states, so that only rounding is left.
+All expectations are sums over the 32 states, so that only rounding errors remain.
 """
 
 from pathlib import Path
@@ -17,12 +17,12 @@ Update = tuple[Floats, Floats]
 
 N_MACHINES, N_QUICK_MACHINES, N_ROWS = 20, 3, 4000
 
-#: Of the parameters: so small that every pair of states comes up, and all estimates are finite.
+#: Of the parameters: so small that every pair of states occurs, and all estimates are finite.
 VARIANCE = 0.1
 
 
 def run(quick: bool, pictures: Path) -> list[Row]:
-    """Measure the identities on random machines, at parameters that are not theirs."""
+    """Measure the identities on random machines, at the parameters of other machines."""
     truth, couplings, biases, rest, drawn = [], [], [], [], []
     for k in range(N_QUICK_MACHINES if quick else N_MACHINES):
         task, other = data.machine(VARIANCE, 5, k), data.machine(VARIANCE, 6, k)
@@ -63,7 +63,7 @@ def gradient(model: PairwiseModel, share: Floats) -> Update:
 
 
 def expected_update(model: PairwiseModel, share: Floats) -> Update:
-    """Equation 24 by brute force: each site in turn is drawn anew, both values weighed."""
+    """Equation 24 by brute force: each site is resampled in turn, both values weighted."""
     upper = model.conditional(data.STATES)
     before, after = _moments(share), (np.zeros((data.N_SITES,) * 2), np.zeros(data.N_SITES))
     for site in range(data.N_SITES):

@@ -62,7 +62,7 @@ def _outcome(variance: float, sizes: tuple[int, ...], n_sets: int) -> Outcome:
 
 
 def _fit(method: str, rows: NDArray[np.int64]) -> tuple[BoltzmannMachine, bool]:
-    """Fit without a penalty; say whether the library warned that there is no maximum."""
+    """Fit without a penalty; also return whether the library warned that there is no maximum."""
     with warnings.catch_warnings(record=True) as complaints:
         warnings.simplefilter("always")
         fitted = BoltzmannMachine(method, penalty=None, states=(-1, 1)).fit(rows)
@@ -126,8 +126,8 @@ def _draw(sizes: tuple[int, ...], found: dict[str, Outcome], path: Path) -> None
             axes.plot(sizes, curve, style, color=colour, ms=4, label=label)
         start = kept[1, 0]
         rate = start - 0.5 * np.log10(np.array(sizes) / sizes[0])
-        axes.plot(sizes, rate, ":", color=pictures.RATE, lw=1, label="one over the root")
+        axes.plot(sizes, rate, ":", color=pictures.RATE, lw=1, label=r"rate $1/\sqrt{n}$")
         axes.set_xscale("log")
-        pictures.tidy(axes, "rows", "mean log10 of the error", titles[name])
+        pictures.tidy(axes, "number of rows, n", "mean log10 of the error", titles[name])
     figure.axes[0].legend(frameon=False, fontsize=9)
     pictures.save(figure, path)

@@ -1,4 +1,4 @@
-"""The paper's data sets, prepared as section 6 says, and a bundled one for quick runs."""
+"""The paper's data sets, prepared as in section 6, and a bundled one for quick runs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ QUICK_NEIGHBOURS, QUICK_PIXELS = slice(20, 30), slice(2, None, 4)
 
 @dataclass(frozen=True)
 class Labelled:
-    """A 0/1 table, a 0/1 label, and how many rows train and test."""
+    """A 0/1 table, a 0/1 label, and the numbers of training and test rows."""
 
     X: NDArray[np.uint8]
     y: NDArray[np.uint8]
@@ -29,7 +29,7 @@ class Labelled:
     n_test: int
 
     def splits(self, n_splits: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Random rows to train on and others to test on; split k depends on SEED and k only."""
+        """Yield random training and test rows; split k depends on SEED and k only."""
         for k in range(n_splits):
             rows = np.random.default_rng([SEED, k]).permutation(len(self.X))
             yield rows[: self.n_train], rows[self.n_train : self.n_train + self.n_test]
@@ -42,7 +42,7 @@ def abalone() -> NDArray[np.uint8]:
 
 
 def digits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """USPS digits 3 and 5 as 8 x 8 means of 2 x 2 pixels, cut where 30 % are ones; y: a 5."""
+    """USPS digits 3 and 5 as 8 x 8 means of 2 x 2 pixels, binarised to 30 % ones; y: a 5."""
     usps = datasets.usps()
     digit = np.asarray(usps.y)
     rows = (digit == 3) | (digit == 5)
@@ -52,17 +52,17 @@ def digits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 
 def news() -> NDArray[np.uint8]:
-    """Which of 100 words each of 16,242 posts has."""
+    """Presence of 100 words in 16,242 posts."""
     return datasets.newsgroups().X.astype(np.uint8)
 
 
 def bowling() -> NDArray[np.uint8]:
-    """Which of ten pins fell, in 3598 duckpin rolls (the paper's 298 games are lost)."""
+    """Which of ten pins fell, in 3598 duckpin rolls (the paper's 298 games are unavailable)."""
     return (1 - datasets.duckpin().X).astype(np.uint8)
 
 
 def bundled() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Digits 3 and 5 that come with scikit-learn, for quick runs; y: a 5."""
+    """Digits 3 and 5 of scikit-learn, for quick runs; y: a 5."""
     digit_set = datasets.load_digits_binary()
     digit = np.asarray(digit_set.y)
     rows = (digit == 3) | (digit == 5)
@@ -70,12 +70,12 @@ def bundled() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 
 def neighbours() -> NDArray[np.uint8]:
-    """Ten pixels of the bundled digits, which take the place of the ten pins."""
+    """Ten pixels of the bundled digits, in place of the ten pins."""
     return bundled()[0][:, QUICK_NEIGHBOURS]
 
 
 def labelled(name: str) -> Labelled:
-    """Give one of the classification tasks of table 2, with the paper's sizes."""
+    """Return one of the classification tasks of table 2, with the paper's sizes."""
     if name == "abalone":
         table = abalone()
         return Labelled(table[:, :8], table[:, 8], 2000, 2177)

@@ -9,14 +9,14 @@ from herder import MomentHerder
 from papers.claims import Row
 from papers.welling2009_herding import data, pictures
 
-#: Shown after the start has worn off: from zero weights the first states are all zeros or ones.
+#: Burn-in: from zero weights the first states are all zeros or ones.
 N_SKIPPED = 1000
 N_SHOWN = 300
 N_SAMPLES = 100_000
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Draw the picture; measure that first and second moments agree."""
+    """Draw the figure; measure the errors of first and second moments."""
     table = data.bundled()[0] if quick else data.news()
     herding = (
         MomentHerder(2, encoding="01", restarts="none")

@@ -1,4 +1,4 @@
-"""Figure 2: the Tipi function for sin and cos on seven points, and the weights of its herd."""
+"""Figure 2: the Tipi function of sin and cos at seven points, and the herding weights."""
 
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ REACH = 2.5
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Draw function and weights; measure what section 3 proves of them."""
+    """Draw function and weights; measure the properties proved in section 3."""
     x = -np.pi + np.arange(7)
     system = EnumeratedSystem(
         np.column_stack([np.sin(x), np.cos(x)]), probabilities=np.full(7, 1 / 7)
@@ -74,5 +74,5 @@ def _draw(
     flat.set_xlabel("weight of sin")
     flat.set_ylabel("weight of cos")
     flat.set_aspect("equal")
-    flat.set_title(f"its level lines, and the weights of {len(weights)} steps", fontsize=10)
+    flat.set_title(f"contours, and the weights of {len(weights)} steps", fontsize=10)
     pictures.save(figure, path)

@@ -1,4 +1,4 @@
-"""Figure 3: P(k) for the bowling data: truth, triples, pairs and single marginals."""
+"""Figure 3: P(k) of the bowling data: data, triples, pairs and single marginals."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ NAMES = ("data", "herding with triples", "herding with pairs", "single marginals
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Draw the bars; measure how far each estimate is from the truth."""
+    """Draw the bars; measure the distance of each estimate from the data."""
     table = data.neighbours() if quick else data.bowling()
     n_samples = 3000 if quick else N_SAMPLES
     estimates = [count_distribution(table)]

@@ -1,10 +1,10 @@
-"""One way to draw: no window, the same bytes on each run."""
+"""Drawing without a window, with the same bytes on each run."""
 
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-#: Truth, triples, pairs, marginals: told apart in grey too.
+#: Data, triples, pairs, marginals: distinguishable in greyscale.
 COLOURS = ("#222222", "#1b6ca8", "#7fb7de", "#d9a441")
 
 

@@ -16,21 +16,21 @@ from herder import (
 from papers.claims import Row
 from papers.welling2009_herding import data
 
-#: Added to the cells of an estimate: what an empty cell costs depends on it.
+#: Added to every cell of an estimate; the divergence of empty cells depends on it.
 FLOOR = 1e-10
 
 N_SAMPLES = 100_000
 N_SCANS = 10
 
-#: Penalties of pseudo-likelihood, since the paper names none; "cv" chooses by rows held back.
+#: Penalties of pseudo-likelihood, since the paper gives none; "cv" is cross-validation.
 PENALTIES: dict[str, float | str] = {"PL": 1e-5, "PL.1e-3": 1e-3, "PL.cv": "cv"}
 
-#: Runs of the Gibbs sampler beside the first, to tell how much chance there is in a number.
+#: Further runs of the Gibbs sampler, to estimate the Monte Carlo error.
 N_RUNS = 4
 
 
 def run(quick: bool, pictures: Path) -> list[Row]:
-    """Measure every cell; herding without restarts as in the paper and with them."""
+    """Measure every cell, with herding without restarts as in the paper and with restarts."""
     if quick:
         return _quick()
     pixels, _ = data.digits()
@@ -61,15 +61,14 @@ def _cells(name: str, X: NDArray[np.uint8]) -> list[Row]:
     for order, label in ((3, "H.XXX"), (2, "H.XX")):
         found = _herd(X, order, restarts="auto")
         note = (
-            f"Searches started again: {found.diagnostics.restarts} of {N_SAMPLES}. "
-            f"{_describe(X, found)}"
+            f"Restarts: {found.diagnostics.restarts} of {N_SAMPLES} steps. {_describe(X, found)}"
         )
         rows.append(Row(f"{name}.{label}.restarts", _kl(X, found.samples), note=note))
     return [*rows, *_pseudo_likelihood(name, X)]
 
 
 def _pseudo_likelihood(name: str, X: NDArray[np.uint8]) -> list[Row]:
-    """Learn a Boltzmann machine; take the second half of 200,000 sweeps of Gibbs."""
+    """Learn a Boltzmann machine; use the second half of 200,000 sweeps of Gibbs."""
     rows = []
     for label, alpha in PENALTIES.items():
         machine = BoltzmannMachine(alpha=alpha, random_state=data.SEED).fit(X)
@@ -78,7 +77,7 @@ def _pseudo_likelihood(name: str, X: NDArray[np.uint8]) -> list[Row]:
         mean = runs[0].sum(axis=1).mean()
         note = (
             f"Penalty {machine.alpha_:.0e}; {min(others):.1e} to {max(others):.1e} in {N_RUNS} "
-            f"other runs of Gibbs; {mean:.2f} ones a row, data {X.sum(axis=1).mean():.2f}."
+            f"other runs of Gibbs; {mean:.2f} ones per row, data {X.sum(axis=1).mean():.2f}."
         )
         rows.append(Row(f"{name}.{label}", first, note=note))
     return rows
@@ -90,7 +89,7 @@ def _sample(machine: BoltzmannMachine, n_samples: int, seed: int) -> NDArray[np.
 
 
 def _news(X: NDArray[np.uint8]) -> list[Row]:
-    """Measure why News does not reproduce: the share of empty documents."""
+    """Measure why News is not reproduced: the proportion of empty documents."""
     rows = [Row("news.ones", float(X.mean())), Row("news.empty.data", _empty(X))]
     for encoding in ("01", "+-1"):
         found = _herd(X, 2, encoding=encoding)
@@ -109,7 +108,7 @@ def _quick() -> list[Row]:
     for order, label in ((3, "H.XXX"), (2, "H.XX")):
         kl = _kl(pixels, _herd(pixels, order, n_samples=3000).samples)
         rows.append(Row(f"quick.{label}", kl, limit=alone))
-    varies = pixels.min(axis=0) < pixels.max(axis=0)  # pixels that never change stay as they are
+    varies = pixels.min(axis=0) < pixels.max(axis=0)  # constant pixels are kept
     samples = np.tile(pixels[0], (3000, 1))
     samples[:, varies] = _sample(BoltzmannMachine().fit(pixels[:, varies]), 3000, 0)
     rows.append(Row("quick.PL", _kl(pixels, samples), limit=alone))
@@ -147,7 +146,7 @@ def _empty(X: NDArray[np.integer]) -> float:
 
 
 def _where(X: NDArray[np.uint8], samples: NDArray[np.integer]) -> str:
-    """Say where P(k) differs, and what an empty state follows."""
+    """Describe where P(k) differs, and after which states an empty one occurs."""
     truth, share, k = _shares(X), _shares(samples), samples.sum(axis=1)
     parts = [
         f"{low} to {high}: {share[low : high + 1].sum():.3f} ({truth[low : high + 1].sum():.3f})"
@@ -162,14 +161,16 @@ def _where(X: NDArray[np.uint8], samples: NDArray[np.integer]) -> str:
 
 
 def _describe(X: NDArray[np.uint8], found: MomentHerding) -> str:
-    """Say how many steps broke the PCT inequality, and what k that never came up cost."""
+    """Describe the PCT violations, and the divergence due to values of k that never occurred."""
     truth, share = _shares(X), _shares(found.samples)
     unseen = (truth > 0) & (share == 0)
     text = (
-        f"PCT fails on {found.diagnostics.violations} of {N_SAMPLES} steps; "
+        f"PCT violations: {found.diagnostics.violations} of {N_SAMPLES} steps; "
         f"moment error {found.diagnostics.moment_error:.0e}."
     )
     if unseen.any():
         cost = float(np.sum(truth[unseen] * np.log(truth[unseen] / FLOOR)))
-        text += f" Of the KL, {cost:.1e} comes from values of k never seen ({unseen.sum()})."
+        text += (
+            f" Of the KL, {cost:.1e} is due to values of k that never occurred ({unseen.sum()})."
+        )
     return text

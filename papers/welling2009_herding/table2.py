@@ -1,9 +1,9 @@
 """Table 2: errors of logistic regression learned online from pseudo-samples (H.XXY).
 
-Herding is given all pairs of columns, the label among them, and all triples that contain the
+Herding matches all pairs of columns, including the label, and all triples that contain the
 label. Each pseudo-sample is one step of averaged stochastic gradient descent. PL is a Boltzmann
-machine of all columns, learned by pseudo-likelihood; its distribution of the label given the rest
-decides.
+machine of all columns, learned by pseudo-likelihood; it predicts the label by its conditional
+distribution given the other columns.
 """
 
 from dataclasses import replace
@@ -25,13 +25,13 @@ N_SPLITS = 5
 N_SAMPLES = 20_000
 N_ORDERS = 10
 
-#: Inverse strength of the ridge: next to none, it only keeps separable data finite.
+#: Inverse strength of the ridge penalty, which only keeps separable data finite.
 NEARLY_FREE = 1e6
 
-#: Penalty of pseudo-likelihood; the paper names none.
+#: Penalty of pseudo-likelihood; the paper gives none.
 PENALTY = 1e-5
 
-#: Pseudo-samples of News that pseudo-likelihood learns from as well.
+#: Pseudo-samples of News for a fit by pseudo-likelihood.
 N_RELEARNED = 10_000
 
 
@@ -75,13 +75,13 @@ def _task(name: str, *, n_splits: int, n_samples: int) -> list[Row]:
     limit = float(np.std(errors["LR"], ddof=1))
     note = (
         f"At most one standard deviation of LR over the splits, {limit:.4f}; {n_samples} "
-        f"pseudo-samples, PCT fails on {share:.2%} of the steps."
+        f"pseudo-samples, PCT violations in {share:.2%} of the steps."
     )
     return [*rows, Row(f"{name}.H.XXY-LR", float(difference.mean()), limit=limit, note=note)]
 
 
 def _news() -> list[Row]:
-    """Look for the paper's 0.04 on News: learn from pseudo-samples, and predict the words."""
+    """Try to reproduce 0.04 on News: learn from pseudo-samples, and predict the words."""
     relearned, words, blank = [], [], []
     task = data.labelled("news")
     for train, test in task.splits(N_SPLITS):
@@ -109,7 +109,7 @@ class _Machine:
         self.model = BoltzmannMachine(alpha=PENALTY).fit(rows).model_
 
     def predict(self, X: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Give the likelier label; what stands in the place of the label does not matter."""
+        """Return the more probable label; the value in the label column does not matter."""
         rows = np.column_stack([X[:, self.varies], np.zeros(len(X), dtype=X.dtype)])
         return self.model.conditional(rows)[:, -1] > 0.5
 
@@ -119,7 +119,7 @@ def _mean_and_spread(values: list[float]) -> tuple[float, float]:
 
 
 def _order_of_neighbours(task: data.Labelled) -> str:
-    """Measure how much 5NN owes to the order of the training rows, which breaks ties."""
+    """Measure how much 5NN depends on the order of the training rows, which breaks ties."""
     train, test = next(task.splits(1))
     errors = []
     for k in range(N_ORDERS):
@@ -133,7 +133,7 @@ def _order_of_neighbours(task: data.Labelled) -> str:
 
 
 def _herd(X: NDArray[np.uint8], y: NDArray[np.uint8], n_samples: int) -> MomentHerding:
-    """Herd all pairs, and the triples that contain the label, which is the last column."""
+    """Match all pairs, and the triples that contain the label, which is the last column."""
     label = X.shape[1]
     columns = range(label + 1)
     cliques: list[tuple[int, ...]] = [(i,) for i in columns]
@@ -149,7 +149,7 @@ def _regression() -> LogisticRegression:
 
 def _learn_online(X: NDArray[np.float64], y: NDArray[np.float64]) -> SGDClassifier:
     """Take one gradient step per pseudo-sample, in their order."""
-    # The rate 1 / t^(1/4) is too large to settle, so the second half of the path is averaged.
+    # The rate 1 / t^(1/4) is too large to converge, so the second half of the path is averaged.
     settings: dict[str, Any] = {
         "learning_rate": "invscaling",
         "eta0": 1.0,

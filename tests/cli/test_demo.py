@@ -41,8 +41,8 @@ def test_demo_writes_a_page(small, tmp_path, monkeypatch):
         "A table from its pair counts",
         "The loop, step by step",
         "Noisy labels",
-        "A random field, sampled",
-        "Missing pixels",
+        "Sampling a random field",
+        "Imputing missing pixels",
         "To repeat it",
     ]
     for line in lines[3:]:

@@ -26,7 +26,7 @@ def test_both_jobs_beat_their_alternatives(small):
     ours, theirs = (float(text.split("%")[0]) for text in (filled, majority))
     assert ours < theirs - 5
     html = page_html(summary)
-    for words in ("A random field, sampled", "after 5,000 sweeps", "Missing pixels"):
+    for words in ("Sampling a random field", "after 5,000 sweeps", "Imputing missing pixels"):
         assert words in html
     assert html.count("<svg") + html.count("<img") == 3
 

@@ -19,10 +19,10 @@ def test_the_page_has_a_line_for_each_noise(small):
     summary = script.job()
     (table,) = summary.blocks
     assert [row[0] for row in table.cells()] == [
-        f"learn with {n} wrong labels" for n in ("0%", "10%", "30%")
+        f"learn with {n} label noise" for n in ("0%", "10%", "30%")
     ]
     html = page_html(summary)
-    for words in ("Noisy labels", "passive-aggressive, PA-II", "30% wrong", "C = 0.001"):
+    for words in ("Noisy labels", "passive-aggressive, PA-II", "30% noise", "C = 0.001"):
         assert words in html
     assert html.count("<svg") + html.count("<img") == 3
 
