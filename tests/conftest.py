@@ -29,13 +29,21 @@ def pytest_configure() -> None:
     compile_here = kind.compile
     folder = Path(tempfile.gettempdir())
 
+    inside: list[str] = []  # what this process compiles: what that calls takes no lock
+
     def compile_once(self: Any, signature: Any) -> Any:
         name = f"{__file__} {self.py_func.__module__} {self.py_func.__name__}"
         lock = folder / f"herder-{hashlib.sha256(name.encode()).hexdigest()[:16]}.lock"
-        # the lock of this process first, or two of its threads could wait for each other
-        with global_compiler_lock, open(lock, "w") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-            return compile_here(self, signature)
+        with global_compiler_lock:
+            if inside:
+                return compile_here(self, signature)
+            inside.append(name)
+            try:
+                with open(lock, "w") as stream:
+                    fcntl.flock(stream, fcntl.LOCK_EX)
+                    return compile_here(self, signature)
+            finally:
+                inside.clear()
 
     kind.compile = compile_once
 
