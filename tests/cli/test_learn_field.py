@@ -1,4 +1,3 @@
-import itertools
 import os
 import re
 import signal
@@ -110,15 +109,17 @@ def test_rows_of_minus_one_and_one_stay_so(tmp_path):
     assert "5 columns of -1 and 1" in lines[0]
 
 
-def gain(X, machine, mass):
-    """Log pseudo-likelihood of a row less that of independent columns with the same means."""
-    x = np.array(list(itertools.product((0, 1), repeat=X.shape[1])))
-    W, b = machine.couplings_, machine.biases_
-    p = np.exp(np.einsum("si,ij,sj->s", x, W, x) / 2 + x @ b)
-    means = (mass.sum() * (p / p.sum()) @ x + 0.5) / (mass.sum() + 1)
+def gain(X, machine, mass, train_mass=None):
+    """Gain line: log pseudo-likelihood less that of independent columns like `binary_rows`."""
+    W, b, train = machine.couplings_, machine.biases_, binary_rows()
+    train_mass = np.ones(len(train)) if train_mass is None else train_mass
+    size = train_mass.sum() ** 2 / (train_mass**2).sum()
+    means = (size * np.average(train, axis=0, weights=train_mass) + 0.5) / (size + 1)
     given = 1 / (1 + np.exp(-X @ W - b))
     ours, alone = (np.log(np.where(X == 1, q, 1 - q)).sum(axis=1) for q in (given, means))
-    return np.average(ours - alone, weights=mass)
+    ours, alone = (np.average(scores, weights=mass) for scores in (ours, alone))
+    score = f" {ours:.4f}  log pseudo-likelihood of a held-out row; with independent columns: "
+    return f"{score}{alone:.4f}", f" {ours - alone:+.4f}  over independent columns; "
 
 
 def test_held_out_rows_are_told(binary_csv, tmp_path):
@@ -127,9 +128,8 @@ def test_held_out_rows_are_told(binary_csv, tmp_path):
     columns = {name: rows[:, NAMES.index(name)] for name in order}
     write_table(tmp_path / "t.csv", order, [columns])
     lines = done(binary_csv, "-o", tmp_path / "m.safetensors", "--test", tmp_path / "t.csv")
-    expected = gain(rows, load(tmp_path / "m.safetensors"), np.ones(3))
-    (line,) = [line for line in lines if line.startswith("gain ")]
-    assert f" {expected:+.4f}  log pseudo-likelihood of a held-out row against indep" in line
+    for expected in gain(rows, load(tmp_path / "m.safetensors"), np.ones(3)):
+        assert sum(expected in line for line in lines) == 1
     assert any(line.startswith("3 rows compared with the model") for line in lines)
 
 
@@ -165,10 +165,26 @@ def test_weights_of_test_rows_count(binary_csv, tmp_path):
     words = (tmp_path / "w.csv", "-o", tmp_path / "m.safetensors", "--weight", "mass")
     lines = done(*words, "--test", tmp_path / "w.csv")
     machine = load(tmp_path / "m.safetensors")
-    (line,) = [line for line in lines if line.startswith("gain ")]
-    assert f" {gain(X, machine, mass):+.4f}  log" in line
+    for expected in gain(X, machine, mass, mass):
+        assert sum(expected in line for line in lines) == 1
     lines = done(*words, "--test", binary_csv)  # which has no weights
-    assert any(f" {gain(X, machine, np.ones(200)):+.4f}  log" in line for line in lines)
+    for expected in gain(X, machine, np.ones(200), mass):
+        assert sum(expected in line for line in lines) == 1
+
+
+def test_advice_is_spelt_in_options(tmp_path):
+    words = ("-o", tmp_path / "m.safetensors")
+    np.save(tmp_path / "few.npy", binary_rows()[:12])
+    lines = done(tmp_path / "few.npy", *words)
+    advice = "by held-out rows (pass --alpha cv)"
+    assert sum(line.endswith(f"decides much; choose it {advice}") for line in lines) == 1
+    assert f", choose alpha {advice}, or check it with held-out rows." in lines[-1]
+    np.save(tmp_path / "twins.npy", binary_rows()[:, [0, 0]])
+    lines = done(tmp_path / "twins.npy", *words, "--alpha", "9")
+    assert lines[-1].endswith(
+        "Lower alpha somewhat (pass --alpha 3), or fit it by likelihood (pass --method ml)."
+    )
+    assert read_model(words[1])[1]["verdict"] == lines[-1].removeprefix("Warning: ")
 
 
 def test_rows_with_gaps_can_be_left_out(tmp_path):

@@ -21,29 +21,35 @@ N_ROWS = 15
 #: Models of more columns get no picture of all pairs, which would overlap.
 MAX_COLUMNS = 250
 
-#: What differences of means, of pairs and of numbers of ones are measured in.
-UNITS = ("standard deviations", "as a correlation", "of all rows")
+#: What differences are measured in.
+UNITS = {
+    "means": "standard deviations",
+    "pairs": "as a correlation",
+    "triples": "as a correlation",
+    "numbers of ones": "of all rows",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Probabilities of the rows and of the model.
+    """Statistics of the rows and of the model.
 
     Parameters
     ----------
     what : str
         Such as ``"means"``.
-    labels : ndarray of shape (m, 1) or (m, 2)
-        Columns, pairs of columns, or numbers of ones.
+    labels : ndarray of shape (m, 1), (m, 2) or (m, 3)
+        Columns, pairs of columns, triples, or numbers of ones.
     rows, model : ndarray of shape (m,)
-        The probabilities.
+        The probabilities; of triples, the log odds ratio of their interaction.
     z : ndarray of shape (m,)
         Their difference in standard errors.
     size : float
         The largest difference, or for the numbers of ones the total variation, in units that do
         not depend on the number of rows.
     threshold : float
-        Quantile that the largest z of a perfect field stays below with probability 99 %.
+        Quantile that the largest z of a right field, of all comparisons, stays below with
+        probability 99 %.
     """
 
     what: str
@@ -85,8 +91,9 @@ class FitCheck(Summarised):
         Rows, or the sum of their weights.
     n_samples : int
         Samples of the field; zero when its probabilities are exact.
-    means, pairs, counts : Comparison
-        Of ones in each column, of two ones in each pair of columns, and of k ones in a row.
+    means, pairs, triples, counts : Comparison
+        Of ones in each column, of two ones in each pair of columns, of the interaction of three
+        columns (empty for more than 16 columns), and of k ones in a row.
     r_hat : float
         The worst of all columns; near 1 when the chains agree, NaN when there are none.
     names : tuple of str
@@ -95,9 +102,16 @@ class FitCheck(Summarised):
         How the field was fitted, if that is known; else it counts as fitted to these rows.
     held_out : bool
         Whether the rows are others than those of the fit.
+    score : float
+        Log pseudo-likelihood of a held-out row, on average; NaN when the rows were not held out.
     gain, gain_error : float
-        Log pseudo-likelihood of a held-out row less that of independent columns, on average, and
-        its standard error; NaN when the rows were not held out.
+        The score less that of independent columns with the means of the rows of the fit, and its
+        standard error.
+    matched : Comparison or None
+        Numbers of ones compared with the field that has their mean and variance, when ``counts``
+        differ.
+    drift : Comparison or None
+        Means of held-out rows compared with those of the rows of the fit.
     model : PairwiseModel or None
         The field, for tables and pictures of its parameters.
     """
@@ -106,14 +120,28 @@ class FitCheck(Summarised):
     n_samples: int
     means: Comparison
     pairs: Comparison
+    triples: Comparison
     counts: Comparison
     r_hat: float
     names: tuple[str, ...]
     report: FitReport | None = None
     held_out: bool = False
+    score: float = float("nan")
     gain: float = float("nan")
     gain_error: float = float("nan")
+    matched: Comparison | None = field(default=None, repr=False)
+    drift: Comparison | None = field(default=None, repr=False)
     model: PairwiseModel | None = field(default=None, repr=False)
+
+    @property
+    def parts(self) -> list[Comparison]:
+        """All comparisons that there are."""
+        return [p for p in (self.means, self.pairs, self.triples, self.counts) if len(p.z)]
+
+    @property
+    def worst(self) -> Comparison:
+        """The comparison with the largest difference in standard errors."""
+        return max(self.parts, key=lambda part: part.largest)
 
     @property
     def n_learnt(self) -> float:
@@ -147,10 +175,11 @@ class FitCheck(Summarised):
         """Return the differences, the verdict, and for a page couplings and biases too."""
         source = f"{self.n_samples:,} samples" if self.n_samples else "exact probabilities"
         mixing = "" if np.isnan(self.r_hat) else f", R-hat {self.r_hat:.3f}"
-        facts = [self._difference(part) for part in self._parts() if len(part.z)]
+        facts = [self._difference(part) for part in self.parts]
         if self.held_out:
-            what = "log pseudo-likelihood of a held-out row against independent columns"
-            meaning = f"{what}; standard error {self.gain_error:.4f}"
+            what = f"of a held-out row; with independent columns: {self.score - self.gain:.4f}"
+            facts.append(Fact("score", self.score, ".4f", f"log pseudo-likelihood {what}"))
+            meaning = f"over independent columns; standard error {self.gain_error:.4f}"
             facts.append(Fact("gain", self.gain, "+.4f", meaning))
         verdict = Text(self.verdict, "good" if self.trust else "warning")
         sections = [self._compared()]
@@ -159,11 +188,8 @@ class FitCheck(Summarised):
         title = f"{self.n_rows:,.6g} rows compared with the model: {source}{mixing}"
         return Summary(title, [Facts(facts), verdict], sections)
 
-    def _parts(self) -> tuple[Comparison, ...]:
-        return self.means, self.pairs, self.counts
-
     def _difference(self, part: Comparison) -> Fact:
-        unit = UNITS[self._parts().index(part)]
+        unit = UNITS[part.what]
         chance = f"up to {part.threshold:.1f} is chance"
         meaning = f"standard errors off at most ({self.show(part)}; {chance})"
         return Fact(part.what, part.largest, ".1f", f"{meaning}; {part.size:.3f} {unit}")
@@ -212,15 +238,15 @@ class FitCheck(Summarised):
         return Section("Biases", [Text(text), Table(header, rows, specs, "The strongest biases")])
 
     def _place(self, part: Comparison, at: int) -> str:
-        if part is self.counts:
+        if part.what == self.counts.what:
             return f"k = {part.labels[at, 0]}"
         return ", ".join(self.names[i] for i in part.labels[at])
 
     def show(self, part: Comparison) -> str:
         """Return where a comparison differs most."""
-        at = part.worst
+        at, kind = part.worst, "log odds " if part is self.triples else ""
         shares = f"{part.rows[at]:.4f} in the rows, {part.model[at]:.4f} in the model"
-        return f"{self._place(part, at)}: {shares}"
+        return f"{self._place(part, at)}: {kind}{shares}"
 
 
 def _couplings(model: PairwiseModel, names: tuple[str, ...]) -> Section:

@@ -150,10 +150,11 @@ class FitReport(Summarised):
         found = [] if self.converged else ["not converged: raise max_iter, or the penalty"]
         found.append(self.runaway)
         if self.rows_per_parameter < FEW_ROWS and self.held_out is None:
-            found.append(
-                f"{self.rows_per_parameter:.2g} rows for each parameter: the penalty decides "
-                "much; choose it by held-out rows, as alpha='cv' does for 'pl'"
-            )
+            how = "choose it by held-out rows"
+            if self.method in ("pl", "pl-node"):
+                how += " (pass alpha='cv')"
+            few = f"{self.rows_per_parameter:.2g} rows for each parameter"
+            found.append(f"{few}: the penalty decides much; {how}")
         if self.foresees is False:
             found.append("held-out rows are no likelier than with independent columns")
         found += [self.edge, self.copies]

@@ -164,12 +164,16 @@ class FittedMachine(BaseEstimator):
         from herder.learn.check import check_fit
 
         check_fitted(self, "model_")
+        learnt = None
+        if held_out:
+            stream = self._stream
+            learnt = self._sums[:2] if stream is None else (stream.n_seen or 1.0, stream.means)
         return check_fit(
             self.model_,
             merge_rows(self._codes(X), sample_weight),
             n_samples=n_samples,
             report=self.diagnostics_,
-            held_out=held_out,
+            learnt=learnt,
             random_state=random_state,
         )
 

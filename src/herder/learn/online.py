@@ -158,6 +158,11 @@ class OnlineFit:
             variances=total * means * (1 - means),
         )
 
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Share of ones of each site; rows of weight zero are none."""
+        return self.ones / (self.n_seen or 1.0)
+
     def to_state(self) -> State:
         """Return arrays, and a header that JSON can hold."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -193,8 +198,8 @@ class OnlineFit:
         least = np.minimum(self.ones, self.n_seen - self.ones)
         constant = least <= ROUNDING * self.n_seen
         n = int((~constant).sum())
-        seen = self.n_seen or 1.0  # rows of weight zero are none
-        means, shares = self.ones / seen, (self.ones + 0.5) / (self.n_seen + 1)
+        seen = self.n_seen or 1.0
+        means, shares = self.means, (self.ones + 0.5) / (self.n_seen + 1)
         independent = float(means @ np.log(shares) + (1 - means) @ np.log1p(-shares))
         is_scored = self.n_scored > 0
         return FitReport(

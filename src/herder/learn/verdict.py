@@ -4,7 +4,13 @@ Agreement with the rows that a field was fitted to shows little when there are f
 parameters: noise can be matched as well. So a field is trusted only if there are more rows than
 parameters, or if held-out rows support it; and never by a handful of rows.
 
-What to do about a field that differs from the rows depends on how it differs. Couplings that are
+A verdict names the largest difference, and what it means. If means and pairs agree, the field is
+the maximum-entropy model of the rows' pairs, and no pairwise model can match what differs. Small
+differences of many pairs may add up in the numbers of ones, though: then these would agree in a
+field that has their mean and variance (`herder.learn.check`), or covariances differ as below. If
+means or pairs differ, it is the fit, or the rows are unlike those of the fit.
+
+What to do about a fit that differs from the rows depends on how it differs. Couplings that are
 too strong make states that the rows do not have: whole modes of ones, or of zeros, that the
 pseudo-likelihood, which looks at one site at a time from the rows, never visits. Then means are
 far off, or chains disagree. Couplings that are too weak, as a penalty makes them, keep the means
@@ -41,6 +47,9 @@ FOREIGN_RATIO, FOREIGN_SHARE = 10.0, 0.05
 #: Below this slope of covariances couplings are too weak, above its inverse too strong.
 SHRUNK = 0.9
 
+#: What to do about a fit without a penalty.
+GIVE_PENALTY = "give it a penalty (pass penalty='l2')"
+
 #: Held-out rows are less likely than with independent columns beyond so many standard errors.
 LOSS_ERRORS = 3.0
 
@@ -69,21 +78,12 @@ def _objection(check: "FitCheck") -> str:
             "columns, so that its couplings do harm. Take more rows, or "
             f"{_weaken(check, methods=False)}."
         )
-    parts = [check.means, check.pairs]
-    if not SHRUNK <= _slope(check) <= 1 / SHRUNK:
-        parts.append(check.counts)  # which many small differences of pairs add up in
-    for part in parts:
-        if not part.good_enough:
-            return _off(check, part)
+    off = [part for part in check.parts if not part.good_enough]
+    if off:
+        return _off(check, max(off, key=lambda part: part.largest))
     if check.n_rows < FEWEST_ROWS:
         rows = f"{check.n_rows:.6g} row{'s are' if check.n_rows != 1 else ' is'}"
         return f"No verdict: {rows} too few to tell. Give check at least {FEWEST_ROWS}."
-    if not check.counts.good_enough:
-        return (
-            "Trust means and pairs, but not how many ones come together: off by up to "
-            f"{check.counts.largest:.1f} standard errors ({check.show(check.counts)}). The rows "
-            "depend on each other in more than pairs, which no field of pairs can show."
-        )
     return ""
 
 
@@ -102,18 +102,33 @@ def _too_few_learnt(check: "FitCheck") -> str:
         reason += ", and held-out rows are no likelier than with independent columns"
     else:
         by_rows = report is None or report.method in ("pl", "pl-node")
-        ways.append("choose alpha by held-out rows (alpha='cv')" if by_rows else "raise alpha")
-    ways.append("hold out rows and pass them to check with held_out=True")
+        ways.append(
+            "choose alpha by held-out rows (pass alpha='cv')" if by_rows else "raise alpha"
+        )
+    ways.append("check it with held-out rows")
     return f"{reason}. {_join(ways)}."
 
 
 def _off(check: "FitCheck", part: "Comparison") -> str:
-    """Return how a comparison differs, and what may help in such a case."""
-    found = (
-        f"Do not trust it: {part.what} are off by up to {part.largest:.1f} standard errors "
-        f"({check.show(part)})"
-    )
-    report, slope, foreign = check.report, _slope(check), _foreign(check)
+    """Return how the worst comparison differs, what it means, and what may help in such a case."""
+    report, slope, foreign, drift = check.report, _slope(check), _foreign(check), check.drift
+    found = f"{part.what} are off by up to {part.largest:.1f} standard errors ({check.show(part)})"
+    beyond = [] if check.triples.good_enough else [check.triples]
+    if check.matched is not None and not check.matched.good_enough:
+        beyond += [check.counts] if SHRUNK <= slope <= 1 / SHRUNK else []
+    if part in beyond and check.means.good_enough and check.pairs.good_enough:
+        return (
+            f"Trust means and pairs, but no more: {found}. Means and pairs determine a pairwise "
+            "model, and they agree: no pairwise model can match this."
+        )
+    found = f"Do not trust it: {found}"
+    if drift is not None and not drift.good_enough:
+        at = drift.worst
+        return (
+            f"{found}. These rows are unlike those of the fit: {check.names[at]} is 1 in "
+            f"{drift.rows[at]:.4f} of them, and in {drift.model[at]:.4f} of those of the fit. Fit "
+            "rows like these."
+        )
     is_far = check.means.largest > FAR_ERRORS and check.means.size > FAR_SIZE
     if foreign > FOREIGN_SHARE and (is_far or slope >= SHRUNK):
         where = f"spends {foreign:.0%} of its time at numbers of ones that the rows seldom have"
@@ -125,16 +140,19 @@ def _off(check: "FitCheck", part: "Comparison") -> str:
     if report is not None and not report.converged:
         ways.append("raise max_iter until the fit converges")
     if report is not None and report.method in ("cd", "pcd"):
-        ways.append("raise n_epochs")
+        ways.append("take more epochs")
     if report is not None and report.penalty == "none":
-        ways.append("give a penalty")
+        ways.append(GIVE_PENALTY)
     elif slope < SHRUNK:
         found += ". Its covariances are too small"
-        some = "" if report is None else f" (alpha={float(f'{report.alpha / 3:.1g}'):g})"
+        some = "" if report is None else f" (pass alpha={float(f'{report.alpha / 3:.1g}'):g})"
         ways.append(f"lower alpha somewhat{some}")
     else:
         ways.append("try other values of alpha")
-    return f"{found}. {_join(ways + _other_methods(check))}."
+    text = f"{found}. {_join(ways + _other_methods(check))}."
+    if beyond:
+        text += " It will not match all: the rows depend on each other in more than pairs."
+    return text
 
 
 def _approval(check: "FitCheck") -> str:
@@ -142,12 +160,13 @@ def _approval(check: "FitCheck") -> str:
     share = check.n_learnt / max(check.n_parameters, 1)
     is_thin = share < FEW_ROWS
     opening = "Trust it for averages" if is_thin else "Trust it"
-    if all(part.agrees for part in (check.means, check.pairs, check.counts)):
-        text = f"{opening}: means, pairs and numbers of ones are those of the rows, within error."
+    if all(part.agrees for part in check.parts):
+        *names, last = (part.what for part in check.parts)
+        text = f"{opening}: {', '.join(names)} and {last} are those of the rows, within error."
     else:
         text = (
             f"{opening}: differences from the rows are more than sampling error, but too small to "
-            f"matter (at most {NEGLIGIBLE:.0%} of a standard deviation)."
+            f"matter. The largest: {check.worst.what}, {check.show(check.worst)}."
         )
     if not is_thin:
         return text
@@ -155,10 +174,10 @@ def _approval(check: "FitCheck") -> str:
 
 
 def _other_methods(check: "FitCheck") -> list[str]:
-    """Return which methods use samples of the field, if it was fitted by another."""
-    methods = ["ml", "pcd"] if len(check.names) <= MAX_SITES else ["pcd"]
-    others = [repr(m) for m in methods if check.report is None or m != check.report.method]
-    return [f"try method={' or '.join(others)}"] if others else []
+    """Return which method matches means and pairs, if the field was fitted by another."""
+    best, how = ("ml", "likelihood") if len(check.names) <= MAX_SITES else ("pcd", "chains")
+    known = check.report is not None and check.report.method in ("ml", best)
+    return [] if known else [f"fit it by {how} (pass method='{best}')"]
 
 
 def _weaken(check: "FitCheck", *, methods: bool = True) -> str:
@@ -167,9 +186,9 @@ def _weaken(check: "FitCheck", *, methods: bool = True) -> str:
     if report is None:
         way = "raise alpha tenfold"
     elif report.penalty == "none":
-        way = "give a penalty, such as alpha=0.001"
+        way = GIVE_PENALTY
     else:
-        way = f"raise alpha tenfold (alpha={10 * report.alpha:.3g})"
+        way = f"raise alpha tenfold (pass alpha={10 * report.alpha:.3g})"
     return ", or ".join([way, *_other_methods(check)]) if methods else way
 
 
