@@ -57,6 +57,9 @@ def same_sampling(one, other, *, samples=True):
     for key, value in one.averages.items():
         np.testing.assert_array_equal(value, other.averages[key], err_msg=key)
         assert type(value) is type(other.averages[key])
+        errors = other.average_errors[key]
+        np.testing.assert_array_equal(one.average_errors[key], errors, err_msg=key)
+        assert np.shape(errors) == np.shape(value)
     assert one.n_sweeps == other.n_sweeps
     assert one.n_chains == other.n_chains
     assert one.method == other.method

@@ -3,13 +3,14 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
 
-from herder import gibbs, herded_gibbs, swendsen_wang
+from herder import PairwiseModel, gibbs, herded_gibbs, swendsen_wang
 from herder.samplers import stream
 from herder.samplers.sampling import SamplingPosition
 from tests.samplers.cases import CASES, GRID, LOOP, POTTS, run_case, same_sampling
@@ -45,6 +46,45 @@ def test_n_then_m_sweeps_are_n_plus_m_sweeps(name):
     np.testing.assert_array_equal(
         run_case(name, 99, resume=first, **options).chains, second.chains
     )
+
+
+def upper(rows):
+    return rows == rows.max()
+
+
+def test_averages_of_functions_have_the_errors_of_marginals():
+    """An indicator has the error of its marginal, a sum that of independent runs."""
+    functions = {"upper": upper, "sum": lambda rows: rows.sum(axis=1)}
+    for sampler in (gibbs, herded_gibbs):
+        run = sampler(GRID, 5000, n_chains=2, functions=functions)
+        assert run.r_hat.max() < 1.1
+        np.testing.assert_allclose(run.average_errors["upper"], run.errors, rtol=1e-9)
+    runs = [gibbs(GRID, 2000, functions=functions, random_state=seed) for seed in range(100)]
+    found = np.std([run.averages["sum"] for run in runs], ddof=1)
+    claimed = np.sqrt(np.mean([run.average_errors["sum"] ** 2 for run in runs]))
+    # the standard deviation of 100 runs has an error of 7 %, and batches are slightly dependent
+    assert claimed == pytest.approx(found, rel=0.25)
+    assert np.isnan(gibbs(GRID, 1, functions=functions).average_errors["sum"])
+
+
+def test_functions_of_chains_in_different_modes_have_the_error_of_their_means():
+    cold = PairwiseModel.grid((6, 6), 2.0)
+    run = gibbs(cold, 1000, n_chains=8, functions={"sum": lambda rows: rows.sum(axis=1)})
+    means = run.chains.sum(axis=2).mean(axis=1)
+    error = means.std(ddof=1) / np.sqrt(8)
+    assert run.average_errors["sum"] == pytest.approx(error, rel=0.01)
+
+
+def test_a_position_without_batches_of_functions_has_unknown_errors():
+    """As runs of version 0.1.0 left them."""
+    first = gibbs(GRID, 40, functions=counts)
+    (chain,) = first.position.chains
+    counted = {k: v for k, v in chain.counted.items() if not k.startswith("batch.")}
+    position = replace(first.position, chains=(replace(chain, counted=counted),))
+    both = gibbs(GRID, 40, functions=counts, resume=position)
+    whole = gibbs(GRID, 80, functions=counts)
+    assert both.averages == whole.averages
+    assert np.isnan(both.average_errors["counts"])
 
 
 @EVERY_CASE

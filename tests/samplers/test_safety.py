@@ -20,6 +20,7 @@ from tests.naming import refuses
 
 GRID = PairwiseModel.grid((3, 3), 0.3)
 COLD = PairwiseModel.grid((6, 6), 2.0)
+MIXED = PairwiseModel.random(12, coupling_sd=2.0)
 
 
 @pytest.mark.parametrize("model", [GRID, PottsModel.grid((3, 3)), PairwiseModel.random(5)])
@@ -94,7 +95,7 @@ def test_notes_say_what_speaks_against_a_run():
     assert swendsen_wang(GRID, 4000, **many).notes == ()
     alone = gibbs(GRID, 4000, keep=False)
     assert len(alone.notes) == 1
-    assert "n_chains=4" in str(alone.summary())
+    assert "modes that it never reached; take several chains" in str(alone.summary())
     assert any("no guarantee" in note for note in herded_gibbs(GRID, 4000, **many).notes)
     complete = PairwiseModel.random(4, coupling_sd=0.2)
     assert herded_gibbs(complete, 4000, **many).notes == ()
@@ -105,11 +106,48 @@ def test_notes_say_what_speaks_against_a_run():
     assert bool(still)
 
 
+@pytest.mark.parametrize(
+    ("sampler", "model", "remedies"),
+    [
+        (gibbs, COLD, "more sweeps, a burn-in, tempering or Swendsen-Wang"),
+        (gibbs, MIXED, "more sweeps, a burn-in or tempering"),
+        (herded_gibbs, COLD, "more sweeps, a burn-in or Swendsen-Wang"),
+        (swendsen_wang, MIXED, "more sweeps or a burn-in"),
+    ],
+)
+def test_chains_that_do_not_agree_are_told_what_the_sampler_has(sampler, model, remedies):
+    notes = sampler(model, 60, n_chains=8, keep=False).notes
+    assert sum(note.endswith(f"do not agree; take {remedies}") for note in notes) == 1
+
+
+def test_weights_that_are_used_once_are_told_early(caplog):
+    dense = PairwiseModel.random(60, coupling_sd=0.2, bias_sd=0.3)
+    short = herded_gibbs(dense, 4000, keep=False)  # 240,000 visits are too few to tell
+    assert not caplog.records
+    assert not any("used again" in note for note in short.notes)
+    lengths = []
+
+    def progress(share, _):
+        lengths.append((share, len(caplog.records)))
+
+    run = herded_gibbs(dense, 9000, n_chains=2, keep=False, progress=progress)
+    assert min(share for share, n_records in lengths if n_records) < 0.8
+    (record,) = caplog.records
+    assert "no better than Gibbs sampling" in record.getMessage()
+    assert sum("used again" in note for note in run.notes) == 1
+    few = PairwiseModel.random(12, coupling_sd=0.2, bias_sd=0.3)
+    for model in (few, GRID):
+        again = herded_gibbs(model, 30_000, keep=False)
+        assert not any("used again" in note for note in again.notes)
+    assert len(caplog.records) == 1
+
+
 def test_a_summary_has_the_run_in_words():
     run = gibbs(GRID, 3000, n_chains=2, functions={"sum": lambda rows: rows.sum(axis=1)})
     lines = str(run.summary()).splitlines()
     assert lines[0] == "6,000 states of 9 sites by Gibbs sampling"
-    assert lines[-1].split() == ["sum", f"{run.averages['sum']:.6g}"]
+    error = f"{run.average_errors['sum']:.2g}"
+    assert lines[-1].split() == ["sum", f"{run.averages['sum']:.6g}", "standard", "error", error]
 
 
 def test_names_that_are_numbers_of_other_sites_are_refused():

@@ -281,6 +281,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
 def _advice(run: Run, found: "Sampling") -> list[str]:
     """Return options that may help where chains disagree or draws are few."""
     from herder.samplers.monitor import FEW_DRAWS, LARGEST_R_HAT
+    from herder.samplers.notes import MOSTLY
 
     typed = run.context.params
     options = ["--chains 4"] if found.n_chains == 1 and typed["n"] >= 4 else []
@@ -291,6 +292,6 @@ def _advice(run: Run, found: "Sampling") -> list[str]:
         options.append("a larger -n")
     if apart and found.method != "swendsen-wang" and typed["tempering"] is None:
         weights = found.model.edge_weights
-        mostly = bool(len(weights)) and (weights > 0).mean() > 0.9
+        mostly = bool(len(weights)) and (weights > 0).mean() > MOSTLY
         options.append("--method swendsen-wang" if mostly else "--tempering 1,1.5,2.2,3.3")
     return options

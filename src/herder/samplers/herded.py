@@ -24,6 +24,7 @@ spread weights; and a neighbourhood that occurs only once takes its most probabl
 a model with many neighbours is maximised instead of sampled.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Unpack
 
@@ -37,11 +38,14 @@ from herder.models.potts import PottsModel
 from herder.samplers import _herded_jit as _jit
 from herder.samplers.condition import ConditionedModel
 from herder.samplers.gibbs import Table, chance_table
+from herder.samplers.notes import USED_ONCE
 from herder.samplers.orders import Field
 from herder.samplers.run import ChainFactory, RunOptions, check_options, run_chains
 from herder.samplers.sampling import Sampling
 
 __all__ = ["herded_factory", "herded_gibbs"]
+
+_log = logging.getLogger("herder")
 
 INITIAL = ("spread", "centre")
 
@@ -57,6 +61,10 @@ FIRST = 5
 
 #: No weight is ever as far from zero as this, and sums of such numbers do not overflow.
 FAR = 2**60
+
+#: Visits after which it shows whether neighbourhoods occur again, and the share of new ones from
+#: which they hardly do.
+MANY_VISITS, MOSTLY_NEW = 2**18, 0.9
 
 #: What is kept of a context.
 KEPT = ("first", "second", "weights", "chances")
@@ -75,7 +83,8 @@ def herded_gibbs(
     """Sample a model by herded Gibbs: deterministic, and often far more accurate than Gibbs.
 
     There is no guarantee on general graphs, and the error has a floor there; the scan order
-    matters. Densely connected models need one weight for each neighbourhood that occurs.
+    matters. Densely connected models need one weight for each neighbourhood that occurs; where
+    hardly any occurs again, a warning is logged: herded Gibbs is then no better than `gibbs`.
 
     Parameters
     ----------
@@ -239,6 +248,10 @@ class _ContextHerd:
         self.graph = _jit.Graph(*model.adjacency, model.fields, *marks)
         self.order, self.limit, self.spread = order, limit, spread
         self.salt = _scattered_words(2 * number, (1,))[0]
+        self.number, self.used_once, self.n_visits, self.n_known = number, False, 0, 0
+        # more neighbourhoods than are ever kept, so that a longer run would not meet them again
+        widest = int(np.diff(self.graph.indptr).max(initial=0))
+        self.endless = widest * np.log(n_states) > np.log(limit)
         self._grow(_empty_contexts(0, n_states))
         self.x = _first_state(n_sites, n_states, number) if start is None else start
 
@@ -262,6 +275,12 @@ class _ContextHerd:
                 raise ParameterError("max_contexts", "be larger", got=got)
             if done < len(out):
                 self._grow(self.contexts)
+        self.n_visits += len(out) * len(self.order)
+        n_new = int(self.contexts.met[0]) - self.n_known
+        if self.endless and n_new > MOSTLY_NEW * self.n_visits and self.n_visits >= MANY_VISITS:
+            if not self.used_once and not self.number:
+                _log.warning("herded Gibbs: %s", USED_ONCE)
+            self.used_once = True
 
     def arrays(self) -> Arrays:
         """Return the state and the weights of all contexts."""
@@ -283,6 +302,7 @@ class _ContextHerd:
             np.array([len(first)], dtype=np.int64),
         )
         self._grow(found)
+        self.n_known = len(first)
 
     def diagnostics(self) -> dict[str, Any]:
         """Return the number of weights that are kept."""

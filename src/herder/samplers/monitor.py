@@ -9,7 +9,8 @@ they are full. From the means :math:`m_k` of K batches over all chains,
 
 and R-hat compares the variance within the two halves of each chain with that between them
 [gelman1992]_. Both are of the indicator of each state of each site. Where R-hat is above 1.1,
-as when each chain stays in its mode, the error is that of the means of the chains. Nothing
+as when each chain stays in its mode, the error is that of the means of the chains. Averages of
+functions have errors from the same batches, and from the chains if any site is above 1.1. Nothing
 depends on how a run was cut into calls, except for the rounding of functions.
 """
 
@@ -24,7 +25,15 @@ from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.samplers import _monitor_jit as _jit
 
-__all__ = ["FEW_DRAWS", "LARGEST_R_HAT", "Functions", "Monitor", "batch_errors", "split_r_hat"]
+__all__ = [
+    "FEW_DRAWS",
+    "LARGEST_R_HAT",
+    "Functions",
+    "Monitor",
+    "batch_errors",
+    "function_errors",
+    "split_r_hat",
+]
 
 #: Chains whose R-hat is above this do not agree yet.
 LARGEST_R_HAT = 1.01
@@ -68,26 +77,29 @@ class Monitor:
         self.batches = np.zeros(shape, np.int32)
         self.pairs = np.zeros((len(self.counted), n_states, n_states), dtype=np.int64)
         self.sums: dict[str, NDArray[np.float64]] = {}
+        self.sums_by_batch: dict[str, NDArray[np.float64]] = {}
 
     def add(self, block: NDArray[np.uint8], states: NDArray[np.int8]) -> None:
         """Count a block of states, as codes and, for functions, as they are."""
         if len(self.counted):
             self._add_pairs(block)
-        for name, function in self.functions.items():
-            self._add_values(name, function(states), len(block))
+        values = {k: self._values(k, f(states), len(block)) for k, f in self.functions.items()}
         count = _jit.count_upper if self.n_states == 2 else _jit.count_states
         start = 0
         while start < len(block):
             batch, done = divmod(self.n_sweeps, self.length)
             if batch == N_BATCHES:
-                self.batches[: N_BATCHES // 2] = self.batches[::2] + self.batches[1::2]
-                self.batches[N_BATCHES // 2 :] = 0
+                for batches in (self.batches, *self.sums_by_batch.values()):
+                    batches[: N_BATCHES // 2] = batches[::2] + batches[1::2]
+                    batches[N_BATCHES // 2 :] = 0
                 self.length *= 2
                 if self.length == LONG_BATCH:
                     self.batches = self.batches.astype(np.int64)
                 continue
             stop = min(len(block), start + self.length - done)
             count(block[start:stop], self.batches[batch])
+            for name, found in values.items():
+                self.sums_by_batch[name][batch] += found[start:stop].sum(axis=0)
             self.n_sweeps += stop - start
             start = stop
 
@@ -105,14 +117,18 @@ class Monitor:
         self.pairs[:, 0, 1] += other - joint
         self.pairs[:, 0, 0] += len(block) - one - other + joint
 
-    def _add_values(self, name: str, values: Any, n_rows: int) -> None:
+    def _values(self, name: str, values: Any, n_rows: int) -> NDArray[np.float64]:
+        """Return the values of a function, checked and added to its sum."""
         found = np.asarray(values)
         if found.dtype.kind not in "biuf":
             raise ParameterTypeError("functions", "return numbers", got=f"{found.dtype} of {name}")
         if found.shape[:1] != (n_rows,):
             rule = f"return one value for each of {n_rows} states"
             raise ParameterError("functions", rule, got=f"shape {found.shape} of {name}")
-        self.sums[name] = self.sums.get(name, 0.0) + found.astype(np.float64).sum(axis=0)
+        found = found.astype(np.float64)
+        self.sums[name] = self.sums.get(name, 0.0) + found.sum(axis=0)
+        self.sums_by_batch.setdefault(name, np.zeros((N_BATCHES, *found.shape[1:])))
+        return found
 
     @property
     def totals(self) -> NDArray[np.int64]:
@@ -127,6 +143,7 @@ class Monitor:
             "pairs": self.pairs.copy(),
             "edges": self.counted.copy(),
         }
+        found |= nest("batch.", {k: batches.copy() for k, batches in self.sums_by_batch.items()})
         return found | nest("sum.", {k: np.asarray(total) for k, total in self.sums.items()})
 
     def check_same(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -148,25 +165,59 @@ class Monitor:
         self.pairs = read_array(arrays, "pairs", self.pairs.shape, np.int64, low=0, high=n_sweeps)
         self.n_sweeps, self.length = n_sweeps, length
         self.sums = {k: v.astype(np.float64) for k, v in unnest("sum.", arrays).items()}
+        known = unnest("batch.", arrays)
+        for name, total in self.sums.items():
+            # a run of version 0.1.0 kept none: its errors are unknown
+            batches = np.full((N_BATCHES, *total.shape), np.nan)
+            batches[:] = known.get(name, np.nan)
+            self.sums_by_batch[name] = batches
 
 
 def batch_errors(monitors: list[Monitor]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return standard errors and effective sample sizes of indicators, (n_sites, n_columns)."""
-    length = monitors[0].length
-    full = monitors[0].n_sweeps // length
-    means = np.concatenate([monitor.batches[:full] for monitor in monitors]) / length
     n = sum(monitor.n_sweeps for monitor in monitors)
     mean = np.sum([monitor.totals for monitor in monitors], axis=0) / n
-    if len(means) < 2:
-        unknown = np.full(mean.shape, np.nan)
-        return unknown, unknown
-    spread = length * means.var(axis=0, ddof=1)
-    if len(monitors) > 1:
-        chains = np.array([monitor.totals for monitor in monitors]) / monitors[0].n_sweeps
-        between = monitors[0].n_sweeps * chains.var(axis=0, ddof=1)
-        spread = np.where(split_r_hat(monitors) > APART, np.maximum(spread, between), spread)
+    apart = split_r_hat(monitors) > APART
+    spread = _spread(monitors, [monitor.batches for monitor in monitors], apart)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(spread / n), n * mean * (1 - mean) / spread
+
+
+def function_errors(monitors: list[Monitor]) -> dict[str, Any]:
+    """Return standard errors of the averages of functions."""
+    n = sum(monitor.n_sweeps for monitor in monitors)
+    apart = np.any(split_r_hat(monitors) > APART)
+    found = {}
+    for name in monitors[0].sums_by_batch:
+        spread = _spread(monitors, [monitor.sums_by_batch[name] for monitor in monitors], apart)
+        errors = np.sqrt(spread / n)
+        found[name] = errors if errors.ndim else float(errors)
+    return found
+
+
+def _spread(monitors: list[Monitor], batches: list[NDArray[Any]], apart: Any) -> Any:
+    """Return the variance of an average times the sweeps, from the sums of batches.
+
+    Parameters
+    ----------
+    monitors : list of Monitor
+        How many sweeps each chain has made.
+    batches : list of ndarray of shape (N_BATCHES, ...)
+        Sums of each chain.
+    apart : bool or ndarray
+        Where chains are in different modes, so that their own means count.
+    """
+    n_sweeps, length = monitors[0].n_sweeps, monitors[0].length
+    full = n_sweeps // length
+    means = np.concatenate([sums[:full] for sums in batches]) / length
+    if len(means) < 2:
+        return np.full(means.shape[1:], np.nan)
+    spread = length * means.var(axis=0, ddof=1)
+    if len(batches) > 1:
+        chains = np.array([sums.sum(axis=0, dtype=np.float64) for sums in batches]) / n_sweeps
+        between = n_sweeps * chains.var(axis=0, ddof=1)
+        spread = np.where(apart, np.maximum(spread, between), spread)
+    return spread
 
 
 def split_r_hat(monitors: list[Monitor]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from herder.core.state import FAULTS
 from herder.models.graph import check_edges, graph_edges
 from herder.models.pairwise import PairwiseModel
 from herder.samplers.condition import ConditionedModel
-from herder.samplers.monitor import Functions, Monitor, batch_errors, split_r_hat
+from herder.samplers.monitor import Functions, Monitor, batch_errors, function_errors, split_r_hat
 from herder.samplers.notes import run_notes
 from herder.samplers.orders import Field
 from herder.samplers.sampling import ChainPosition, Sampling, SamplingPosition
@@ -86,7 +86,8 @@ class RunOptions(TypedDict, total=False):
     pairs : {"edges", "all"} or array-like of shape (n, 2), optional
         Pairs of sites whose joint states are counted.
     functions : callable or mapping of str to callable, optional
-        Called with states (n, n_sites), each returns n values, whose means are in ``averages``.
+        Called with states (n, n_sites), each returns n values, whose means are in ``averages`` and
+        the standard errors of these in ``average_errors``.
         Chains call them from several threads, with blocks of any length.
     resume : Sampling or SamplingPosition, optional
         Continue an earlier run with the same model and options: n then m sweeps are n + m
@@ -220,6 +221,7 @@ def _summarise(
     joint = np.sum([monitor.pairs for monitor in monitors], axis=0) / n
     sums = {key: np.sum([m.sums[key] for m in monitors], axis=0) for key in monitors[0].sums}
     facts = [chain.diagnostics() for chain in chains]
+    used_once = any(getattr(chain, "used_once", False) for chain in chains)
     places = tuple(
         ChainPosition(
             {name: value.copy() for name, value in chain.arrays().items()},
@@ -246,7 +248,8 @@ def _summarise(
         names=model.names,
         burn_in=burn_in,
         held=condition.held,
-        notes=run_notes(method, condition.field, monitors, r_hat, ess),
+        notes=run_notes(method, condition.field, monitors, r_hat, ess, used_once),
+        average_errors=function_errors(monitors),
     )
 
 

@@ -112,7 +112,7 @@ class Sampling:
     pair_marginals : ndarray of shape (n_edges, n_states, n_states) or None
         Share of the sweeps at each pair of states; 1 is the upper one.
     averages : dict
-        Averages of the functions that were given.
+        Averages of the functions that were given, by name.
     n_chains, n_sweeps : int
         Chains, and sweeps of each that were averaged.
     method : str
@@ -131,6 +131,8 @@ class Sampling:
         Sites that were held by evidence.
     notes : tuple of str
         Warnings about the averages; ``print(run.summary())`` shows all.
+    average_errors : dict
+        Standard errors of ``averages``, by batch means.
     """
 
     samples: NDArray[np.int8]
@@ -151,6 +153,7 @@ class Sampling:
     burn_in: int = 0
     held: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     notes: tuple[str, ...] = ()
+    average_errors: dict[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return True  # though no state may have been kept
@@ -215,8 +218,11 @@ class Sampling:
             label, spec, meaning = DIAGNOSTICS[name]
             means = np.atleast_1d(np.mean(values, axis=0)).tolist()
             facts.append(Fact(label, ", ".join(format(m, spec) for m in means), "", meaning))
-        numbers = {name: value for name, value in self.averages.items() if np.ndim(value) == 0}
-        return facts + [Fact(name, value, ".6g") for name, value in numbers.items()]
+        for name, value in self.averages.items():
+            if np.ndim(value) == 0:
+                error = self.average_errors.get(name, np.nan)
+                facts.append(Fact(name, value, ".6g", f"standard error {error:.2g}"))
+        return facts
 
     def _sites(self, grid: tuple[int, ...] | None) -> list[Block]:
         what = "the upper state" if self.marginals.ndim == 1 else "each state"
