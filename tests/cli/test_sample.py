@@ -210,12 +210,18 @@ def test_chains_that_do_not_agree_are_told(tmp_path):
     save(PairwiseModel(W, states=(-1, 1)), tmp_path / "m.safetensors")
     lines = done(tmp_path / "m.safetensors", "-n", 40, "--chains", 4, "-o", tmp_path / "a.npy")
     assert lines[-1].endswith("a larger -n, --tempering 1,1.5,2.2,3.3")
+    words = ("-n", 40, "--chains", 4, "--method", "swendsen-wang", "-o", tmp_path / "a.npy")
+    lines = done("ising:12x12", *words)
+    (told,) = [line for line in lines if "chains do not agree" in line]
+    assert told.endswith("take more sweeps or a burn-in")
+    assert not any("swendsen" in line.lower() for line in lines[1:])
 
 
 def test_one_chain_and_several(small, tmp_path):
     words = (small, "-n", 20_000, "-o", tmp_path / "a.npy")
     lines = done(*words)
     assert sum("one chain cannot show" in line for line in lines) == 1
+    assert not any(re.search(r"\w=\w|\w_\w", line) for line in lines[1:])  # words of Python
     assert lines[-1] == "options that may help: --chains 4"
     # four chains of a small model agree: nothing is left to say
     lines = done(*words, "--chains", 4)

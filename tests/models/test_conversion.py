@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from herder import gibbs, load, save
 from herder.models.conversion import from_dimod, from_networkx, to_dimod, to_networkx
 from herder.models.pairwise import PairwiseModel
 from tests.models.drawn import pairwise_models
@@ -88,6 +89,46 @@ def test_graphs_of_others_need_weights_but_no_biases():
     assert model.states == (-1, 1)
     assert from_networkx(graph).states == (0, 1)
     assert model.offset == 0.0
+
+
+def test_nodes_of_grids_stay_tuples(tmp_path):
+    grid = nx.grid_2d_graph(3, 2)
+    nx.set_edge_attributes(grid, 0.5, "weight")
+    model = PairwiseModel.from_networkx(grid, (-1, 1))
+    assert model.names[:2] == ("(0, 0)", "(0, 1)")
+    save(model, tmp_path / "m.safetensors")
+    for each in (model, load(tmp_path / "m.safetensors")):
+        graph = each.to_networkx()
+        assert list(graph.nodes) == list(grid.nodes)
+        assert {frozenset(edge) for edge in graph.edges} == {frozenset(e) for e in grid.edges}
+        assert list(each.to_dimod().variables) == list(grid.nodes)
+    assert_same(PairwiseModel.from_networkx(model.to_networkx()), model)
+    held = gibbs(model, 50, evidence={(1, 0): -1, "(2, 1)": 1}).samples
+    assert (held[:, list(grid).index((1, 0))] == -1).all()
+    assert (held[:, list(grid).index((2, 1))] == 1).all()
+    given, free = model.given({(0, 0): 1})
+    assert list(given.to_networkx()) == [node for node in grid if node != (0, 0)]
+    assert free.tolist() == [1, 2, 3, 4, 5]
+    with refuses("evidence"):
+        model.given({(9, 9): 1})
+
+
+def test_names_that_only_look_like_tuples_stay_texts():
+    names = ["(a, b)", "(1)", "(0,1)", "('a', 1)", "("]
+    graph = PairwiseModel(np.zeros((5, 5)), names=names).to_networkx()
+    assert list(graph.nodes) == ["(a, b)", "(1)", "(0,1)", ("a", 1), "("]
+
+
+def test_the_attribute_of_edges_can_be_named():
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, 2.0, "strength")
+    graph.edges[0, 1]["weight"] = 9.0
+    model = PairwiseModel.from_networkx(graph, weight="strength")
+    np.testing.assert_array_equal(model.edge_weights, [2.0, 2.0])
+    with pytest.raises(ValueError, match=r"have a length on every edge, got none at \(0, 1\)"):
+        from_networkx(graph, weight="length")
+    with refuses("weight", TypeError):
+        from_networkx(graph, weight=True)
 
 
 def test_isolated_nodes_are_sites():

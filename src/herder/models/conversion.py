@@ -4,9 +4,11 @@ dimod minimises :math:`E = \sum_i h_i x_i + \sum_{i < j} J_{ij} x_i x_j + c`, ov
 (``BINARY``) or -1/+1 (``SPIN``), so that :math:`h = -b` and :math:`J = -W`: energies are the
 same on both sides. A graph of networkx holds W on its edges (``weight``) and b on its nodes
 (``bias``).
-Labels become names, and names labels; a model without names has the labels 0 to n - 1.
+Labels become names, and names labels; a model without names has the labels 0 to n - 1. Names are
+texts: that of a tuple, such as ``"(0, 1)"`` for a site of a grid, becomes the tuple again.
 """
 
+from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -87,7 +89,9 @@ def to_networkx(model: PairwiseModel) -> Any:
     return graph
 
 
-def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseModel:
+def from_networkx(
+    graph: Any, states: Sequence[int] | None = None, *, weight: str = "weight"
+) -> PairwiseModel:
     """Make a model from a graph: edges have a ``weight``, nodes may have a ``bias``.
 
     Parameters
@@ -97,6 +101,8 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     states : (0, 1) or (-1, 1), optional
         The two values of a site; by default those that `to_networkx` wrote, or (0, 1). Others
         than it wrote are refused: the weights would mean another distribution.
+    weight : str, default "weight"
+        Attribute of the edges that holds their couplings.
 
     Examples
     --------
@@ -111,6 +117,8 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     if graph.is_directed() or graph.is_multigraph():
         kind = type(graph).__name__
         raise ParameterError("graph", "be undirected and have no parallel edges", got=kind)
+    if not isinstance(weight, str):
+        raise ParameterTypeError("weight", "be the name of an attribute", weight)
     written = graph.graph.get("states", (0, 1) if states is None else states)
     if states is not None and tuple(states) != tuple(written):
         raise ParameterError("states", f"be {tuple(written)} as in the graph", states)
@@ -118,13 +126,13 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     if not labels:
         raise ParameterError("graph", "have nodes", got="none")
     weights = {}
-    for one, other, weight in graph.edges(data="weight"):
+    for one, other, coupling in graph.edges(data=weight):
         if one == other:
             raise ParameterError("graph", "have no self-loops", got=f"one at {one!r}")
-        if weight is None:
+        if coupling is None:
             at = f"none at {(one, other)}"
-            raise ParameterError("graph", "have a weight on every edge", got=at)
-        weights[one, other] = weight
+            raise ParameterError("graph", f"have a {weight} on every edge", got=at)
+        weights[one, other] = coupling
     biases = [bias for _, bias in graph.nodes(data="bias", default=0.0)]
     return _model(labels, weights, biases, written, graph.graph.get("offset", 0.0))
 
@@ -147,7 +155,18 @@ def _model(
 
 
 def _labels(model: PairwiseModel) -> list[Any]:
-    return list(range(model.n_sites)) if model.names is None else list(model.names)
+    return list(range(model.n_sites)) if model.names is None else [*map(_label, model.names)]
+
+
+def _label(name: str) -> Any:
+    """Return the tuple whose text a name is, else the name."""
+    if not (name.startswith("(") and name.endswith(")")):
+        return name
+    try:
+        found = literal_eval(name)
+    except (ValueError, SyntaxError):
+        return name
+    return found if isinstance(found, tuple) and str(found) == name else name
 
 
 def _import(library: str, needs: str) -> Any:

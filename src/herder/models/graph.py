@@ -267,7 +267,8 @@ def read_evidence(
 
 def _site_number(key: object, n_sites: int, number: Mapping[str, int]) -> int:
     """Return the number of a site; a number may be a name as well, but not of another site."""
-    if isinstance(key, str):
+    if isinstance(key, str | tuple):
+        key = str(key)  # a node of a grid, (row, column), is named by its text
         if key not in number:
             known = f"known: {', '.join(list(number)[:5])}" if number else "the model has no names"
             raise ParameterError("evidence", "be on sites of the model", got=f"{key!r} ({known})")

@@ -265,14 +265,17 @@ class PairwiseModel(Coupled):
         return to_dimod(self)
 
     @classmethod
-    def from_networkx(cls, graph: Any, states: Sequence[int] | None = None) -> "PairwiseModel":
+    def from_networkx(
+        cls, graph: Any, states: Sequence[int] | None = None, *, weight: str = "weight"
+    ) -> "PairwiseModel":
         """Make a model from a graph: edges have a ``weight``, nodes may have a ``bias``.
 
-        ``states`` are by default those of a graph that `to_networkx` made, else (0, 1).
+        ``states`` are by default those of a graph that `to_networkx` made, else (0, 1); ``weight``
+        is the attribute of the edges that holds their couplings.
         """
         from herder.models.conversion import from_networkx
 
-        return from_networkx(graph, states)
+        return from_networkx(graph, states, weight=weight)
 
     def to_networkx(self) -> Any:
         """Return a networkx graph with the weights of edges and the biases of nodes."""
