@@ -79,12 +79,15 @@ def test_a_position_without_batches_of_functions_has_unknown_errors():
     """As runs of version 0.1.0 left them."""
     first = gibbs(GRID, 40, functions=counts)
     (chain,) = first.position.chains
-    counted = {k: v for k, v in chain.counted.items() if not k.startswith("batch.")}
+    counted = dict(chain.counted)
+    counted["sum.counts"] = counted.pop("batch.counts").sum(axis=0)
     position = replace(first.position, chains=(replace(chain, counted=counted),))
     both = gibbs(GRID, 40, functions=counts, resume=position)
     whole = gibbs(GRID, 80, functions=counts)
     assert both.averages == whole.averages
     assert np.isnan(both.average_errors["counts"])
+    again = gibbs(GRID, 40, functions=counts, resume=both)
+    assert again.averages == gibbs(GRID, 120, functions=counts).averages
 
 
 @EVERY_CASE

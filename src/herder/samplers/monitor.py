@@ -98,8 +98,8 @@ class Monitor:
                 continue
             stop = min(len(block), start + self.length - done)
             count(block[start:stop], self.batches[batch])
-            for name, found in values.items():
-                self.sums_by_batch[name][batch] += found[start:stop].sum(axis=0)
+            for name, batches in self.sums_by_batch.items():
+                batches[batch] += values[name][start:stop].sum(axis=0)
             self.n_sweeps += stop - start
             start = stop
 
@@ -126,8 +126,9 @@ class Monitor:
             rule = f"return one value for each of {n_rows} states"
             raise ParameterError("functions", rule, got=f"shape {found.shape} of {name}")
         found = found.astype(np.float64)
+        if name not in self.sums:
+            self.sums_by_batch[name] = np.zeros((N_BATCHES, *found.shape[1:]))
         self.sums[name] = self.sums.get(name, 0.0) + found.sum(axis=0)
-        self.sums_by_batch.setdefault(name, np.zeros((N_BATCHES, *found.shape[1:])))
         return found
 
     @property
@@ -144,13 +145,14 @@ class Monitor:
             "edges": self.counted.copy(),
         }
         found |= nest("batch.", {k: batches.copy() for k, batches in self.sums_by_batch.items()})
-        return found | nest("sum.", {k: np.asarray(total) for k, total in self.sums.items()})
+        old = self.sums.keys() - self.sums_by_batch.keys()
+        return found | nest("sum.", {k: np.asarray(self.sums[k]) for k in sorted(old)})
 
     def check_same(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Refuse averages of other pairs or functions."""
         if not np.array_equal(arrays.get("edges", ()), self.counted):
             raise ParameterError("resume", "come from a run with the same pairs", got="others")
-        known = sorted(unnest("sum.", arrays))
+        known = sorted([*unnest("batch.", arrays), *unnest("sum.", arrays)])
         if known != sorted(self.functions):
             raise ParameterError("resume", "come from a run with the same functions", known)
 
@@ -165,12 +167,12 @@ class Monitor:
         self.pairs = read_array(arrays, "pairs", self.pairs.shape, np.int64, low=0, high=n_sweeps)
         self.n_sweeps, self.length = n_sweeps, length
         self.sums = {k: v.astype(np.float64) for k, v in unnest("sum.", arrays).items()}
-        known = unnest("batch.", arrays)
-        for name, total in self.sums.items():
-            # a run of version 0.1.0 kept none: its errors are unknown
-            batches = np.full((N_BATCHES, *total.shape), np.nan)
-            batches[:] = known.get(name, np.nan)
-            self.sums_by_batch[name] = batches
+        # a run of version 0.1.0 kept sums only: their errors are unknown
+        self.sums_by_batch = {k: v.astype(np.float64) for k, v in unnest("batch.", arrays).items()}
+        for name, batches in self.sums_by_batch.items():
+            if batches.shape[:1] != (N_BATCHES,):
+                raise ValueError(f"batch.{name} of shape {batches.shape}")
+            self.sums[name] = batches.sum(axis=0)
 
 
 def batch_errors(monitors: list[Monitor]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -188,9 +190,11 @@ def function_errors(monitors: list[Monitor]) -> dict[str, Any]:
     n = sum(monitor.n_sweeps for monitor in monitors)
     apart = np.any(split_r_hat(monitors) > APART)
     found = {}
-    for name in monitors[0].sums_by_batch:
-        spread = _spread(monitors, [monitor.sums_by_batch[name] for monitor in monitors], apart)
-        errors = np.sqrt(spread / n)
+    for name, total in monitors[0].sums.items():
+        errors = np.full(np.shape(total), np.nan)
+        if all(name in monitor.sums_by_batch for monitor in monitors):
+            batches = [monitor.sums_by_batch[name] for monitor in monitors]
+            errors = np.sqrt(_spread(monitors, batches, apart) / n)
         found[name] = errors if errors.ndim else float(errors)
     return found
 
