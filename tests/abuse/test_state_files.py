@@ -4,6 +4,7 @@
 """
 
 import random
+from itertools import islice
 
 import pytest
 
@@ -30,12 +31,11 @@ def folder(tmp_path_factory):
 
 def cases_of(kind, folder):
     """Return all cases of one kind of damage."""
-    if kind == "old":
-        raws = {f"old/{key}": path.read_bytes() for key, path in damage.OLD.items()}
-        return [
-            c for k, raw in raws.items() for c in (*damage.flips(k, raw), *damage.cuts(k, raw))
-        ]
     found = []
+    if kind == "old":  # without a digest many load, and are used: one flip of each byte will do
+        for key, path in damage.OLD.items():
+            found += islice(damage.flips(f"old/{key}", path.read_bytes()), 0, None, 2)
+        return found
     for key in damage.THINGS:
         path = folder / f"{key}.safetensors"
         if kind == "forge":
