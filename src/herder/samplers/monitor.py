@@ -125,10 +125,14 @@ class Monitor:
         if found.shape[:1] != (n_rows,):
             rule = f"return one value for each of {n_rows} states"
             raise ParameterError("functions", rule, got=f"shape {found.shape} of {name}")
+        before = self.sums.get(name, np.zeros(found.shape[1:]))
+        if before.shape != found.shape[1:]:
+            rule = f"return values of shape {before.shape}, as before"
+            raise ParameterError("functions", rule, got=f"shape {found.shape[1:]} of {name}")
         found = found.astype(np.float64)
         if name not in self.sums:
             self.sums_by_batch[name] = np.zeros((N_BATCHES, *found.shape[1:]))
-        self.sums[name] = self.sums.get(name, 0.0) + found.sum(axis=0)
+        self.sums[name] = before + found.sum(axis=0)
         return found
 
     @property
@@ -159,20 +163,35 @@ class Monitor:
     def restore(self, arrays: Arrays) -> None:
         """Resume from what `arrays` returned."""
         n_sweeps, length = read_array(arrays, "counts", (2,), np.int64, low=1).tolist()
-        if length & (length - 1) or n_sweeps > N_BATCHES * length:
+        # batches are merged in pairs when all are full, so that half of them always are
+        fewest = 1 if length == 1 else N_BATCHES * length // 2
+        if length & (length - 1) or not fewest <= n_sweeps <= N_BATCHES * length:
             raise ValueError(f"{n_sweeps} sweeps in batches of {length}")
         kind = np.int32 if length < LONG_BATCH else np.int64
         shape = self.batches.shape
         self.batches = read_array(arrays, "batches", shape, kind, low=0, high=length)
+        lengths = np.clip(n_sweeps - length * np.arange(N_BATCHES), 0, length)[:, None]
+        totals = self.batches.sum(axis=2, dtype=np.int64)
+        if (totals != lengths if shape[2] > 1 else totals > lengths).any():
+            raise ValueError(f"batches that do not count {n_sweeps} sweeps")
         self.pairs = read_array(arrays, "pairs", self.pairs.shape, np.int64, low=0, high=n_sweeps)
+        if (self.pairs.sum(axis=(1, 2)) != n_sweeps).any():
+            raise ValueError(f"pairs that do not count {n_sweeps} sweeps")
         self.n_sweeps, self.length = n_sweeps, length
-        self.sums = {k: v.astype(np.float64) for k, v in unnest("sum.", arrays).items()}
+        self.sums = {k: _read_sums(v, f"sum.{k}") for k, v in unnest("sum.", arrays).items()}
         # a run of version 0.1.0 kept sums only: their errors are unknown
-        self.sums_by_batch = {k: v.astype(np.float64) for k, v in unnest("batch.", arrays).items()}
+        by_batch = unnest("batch.", arrays)
+        self.sums_by_batch = {k: _read_sums(v, f"batch.{k}") for k, v in by_batch.items()}
         for name, batches in self.sums_by_batch.items():
             if batches.shape[:1] != (N_BATCHES,):
                 raise ValueError(f"batch.{name} of shape {batches.shape}")
             self.sums[name] = batches.sum(axis=0)
+
+
+def _read_sums(sums: NDArray[Any], name: str) -> NDArray[np.float64]:
+    if sums.dtype != np.float64:
+        raise ValueError(f"{name} of {sums.dtype}")
+    return np.array(sums)
 
 
 def batch_errors(monitors: list[Monitor]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
