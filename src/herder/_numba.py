@@ -7,10 +7,17 @@
 width of the machine: the bits are still the same on one machine, whatever the number of threads,
 and a choice that rests on such sums takes a tolerance. ``prefetch`` asks for a row of a table
 before it is needed; it changes no result.
+
+Compiled code is kept on disk where that is possible. Without a folder that can be written, on a
+full disk, and where a file of the cache is damaged, the function is compiled in memory: a cache
+never makes a call fail.
 """
 
 import functools
+import logging
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
@@ -18,6 +25,20 @@ import numba
 __all__ = ["jit", "jit_fused", "jit_relaxed", "prefetch"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+_noted: list[str] = []
+
+
+def _note(reason: str) -> None:
+    """Log once for a process that compiled code is not kept, whatever the number of functions."""
+    if not _noted:
+        _noted.append(reason)
+        logging.getLogger("herder").warning(
+            "compiled code cannot be kept on disk, so that every run compiles it again "
+            "(NUMBA_CACHE_DIR may name a folder that can be written): %s",
+            reason,
+        )
+
 
 if TYPE_CHECKING:
 
@@ -32,7 +53,41 @@ if TYPE_CHECKING:
         ...
 
 else:
-    jit = functools.partial(numba.njit, cache=True, error_model="numpy", nogil=True)
+    from numba.core.caching import FunctionCache
+
+    class _Cache(FunctionCache):
+        """The cache of a function on disk, which may fail without harm."""
+
+        def load_overload(self, sig, target_context):
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # damaged bytes raise whatever they happen to spell
+                self._forget()
+                return None
+
+        def save_overload(self, sig, data):
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                self._forget()
+                _note(str(error))
+
+        def _forget(self):
+            # numba writes the index before the code: an index without its code would find the
+            # code of an older source under the same name
+            with suppress(OSError):
+                os.unlink(self._cache_file._index_path)
+
+    def jit(function, **options):
+        """Compile ``function`` on first call and keep the result on disk if possible."""
+        compiled = numba.njit(function, error_model="numpy", nogil=True, **options)
+        if compiled is not function:  # numba may be told not to compile
+            try:
+                compiled._cache = _Cache(function)
+            except (RuntimeError, OSError) as error:  # no folder that can be written
+                _note(str(error))
+        return compiled
+
     jit_fused = functools.partial(jit, fastmath={"contract"})
     jit_relaxed = functools.partial(jit, fastmath={"contract", "reassoc", "nsz"})
 

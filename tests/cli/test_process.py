@@ -72,9 +72,10 @@ def test_an_interrupt_in_generated_code_ends_like_any_other(tmp_path):
 
 WAITS = """
 import os, signal, sys, types
-from herder.cli._terminal import catch_signals
+from herder.cli._signals import catch_signals, release_signals
 
 catch_signals()
+release_signals()
 delicate = types.ModuleType("llvmlite.binding")
 exec(compile("def work(ask, spin):\\n    ask()\\n    spin()\\n    done.append(1)", "w", "exec"),
      delicate.__dict__)

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from herder import ModelFileError, load, save
-from herder.cli import _Command
+from herder.cli._app import _Command
 from herder.core.dynamics import herd
 from herder.core.enumerated import EnumeratedSystem
 from herder.core.state import read_file, write_file

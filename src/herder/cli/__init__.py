@@ -1,119 +1,48 @@
 """The command ``herder``: one file per verb.
 
-Only typer and rich are imported before a verb runs, so that ``herder --help`` answers at once.
+Signals are caught before typer and the verbs are imported. Only typer and rich are imported
+before a verb runs, so that ``herder --help`` answers at once.
 """
 
-import itertools
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+from herder.cli._signals import catch_signals, ignore_signals
+from herder.cli._streams import NO_READER, USER_ERROR, Stream, complain, open_streams, spell
 
-from herder.cli._terminal import catch_signals
-from herder.cli._verb import STOPPED
-from herder.cli.demo import demo as demo_verb
-from herder.cli.learn_classifier import learn_classifier
-from herder.cli.learn_field import learn_field
-from herder.cli.moments import moments as moments_verb
-from herder.cli.predict import predict as predict_verb
-from herder.cli.sample import sample as sample_verb
-from herder.cli.synth import synth as synth_verb
-from herder.cli.thin import thin as thin_verb
+if TYPE_CHECKING:
+    from herder.cli._app import app
 
 __all__ = ["app", "main"]
 
 
-def _plain_flags(params: list[Any]) -> list[Any]:
-    """Show flags in the help without a type."""
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-    return params
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from herder.cli._app import app
 
-
-class _Command(TyperCommand):
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
-
-
-class _Group(TyperGroup):
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
-
-
-class _LearnGroup(_Group):
-    """``herder learn TABLE`` alone means ``classifier``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, *ctx.help_option_names):
-            # until 0.2, --algorithm boltzmann was what field is now
-            words = [word for arg in args for word in arg.split("=", 1)]
-            field = ("--algorithm", "boltzmann") in itertools.pairwise(words)
-            args = ["field" if field else "classifier", *args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(
-    name="herder",
-    cls=_Group,
-    help="Deterministic sampling and learning by herding.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-learn = typer.Typer(
-    name="learn",
-    cls=_LearnGroup,
-    help="Learn a model from rows: a classifier (`herder learn TABLE` alone), or a random field.",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        import herder
-
-        typer.echo(f"herder {herder.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _herder(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Deterministic sampling and learning by herding."""
-
-
-def _add(name: str, verb: Any, group: typer.Typer = app) -> None:
-    group.command(name, cls=_Command, epilog=f"Example: `{verb.example}`")(verb)
-
-
-_add("thin", thin_verb)
-_add("moments", moments_verb)
-_add("synth", synth_verb)
-_add("classifier", learn_classifier, learn)
-_add("field", learn_field, learn)
-app.add_typer(learn)
-_add("predict", predict_verb)
-_add("sample", sample_verb)
-_add("demo", demo_verb)
+    return app
 
 
 def main() -> None:
     """Run the command; a signal to end leaves no half-written file."""
     catch_signals()
     try:
-        app()
-    except KeyboardInterrupt:  # before a verb has begun
-        sys.exit(STOPPED)
+        open_streams()
+        from herder.cli import app
+
+        try:
+            app()
+        finally:
+            Stream(sys.stdout, "standard output").flush()
+    except BrokenPipeError:
+        sys.exit(NO_READER)
+    except OSError as error:  # help that cannot be printed
+        error.filename = error.filename or "standard output"
+        complain(spell(error))
+        sys.exit(USER_ERROR)
     finally:
+        ignore_signals()
         # An interrupt inside code that Python ran from a string (the compiler does) marks the
         # process to die of the signal, though it was caught; running a string takes that back.
         exec("")

@@ -1,9 +1,7 @@
-"""The terminal: signals, progress bars, sizes, and summaries in colour."""
+"""The terminal: progress bars, sizes, and summaries in colour."""
 
-import signal
-import sys
 from collections.abc import Mapping, Sequence
-from types import FrameType
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -20,66 +18,11 @@ from rich.text import Text as RichText
 from herder._errors import ParameterError
 from herder.core.summary import Block, Facts, Summary, Table, Text, show, text_lines
 
-__all__ = [
-    "catch_signals",
-    "heed_signals",
-    "parse_bins",
-    "parse_size",
-    "print_summary",
-    "progress_bar",
-]
-
-#: Libraries that call back from compiled code, and how long to wait for them, in seconds.
-DELICATE, PAUSE = ("llvmlite", "pyarrow"), 0.05
-
-#: Signals that asked this process to end.
-_received: list[int] = []
+__all__ = ["parse_bins", "parse_size", "print_summary", "progress_bar"]
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 STYLES = {"plain": "", "good": "green", "warning": "yellow", "code": "dim"}
-
-
-def catch_signals() -> None:
-    """Let Ctrl-C and a request to end raise, and remember them.
-
-    An exception that comes while Python runs a destructor is lost; `heed_signals` raises it again.
-    One that comes while LLVM calls back ends the process by an abort, so that it waits for the
-    call to be over.
-    """
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        _received.append(number)
-        raise_or_wait(number, frame)
-
-    def raise_or_wait(number: int, frame: FrameType | None) -> None:
-        if hasattr(signal, "setitimer") and _is_delicate(frame):
-            signal.setitimer(signal.ITIMER_REAL, PAUSE)
-        else:
-            heed_signals()
-
-    signal.signal(signal.SIGINT, receive)
-    signal.signal(signal.SIGTERM, receive)
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, raise_or_wait)
-
-
-def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether a library is at work that must not be left by an exception."""
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in DELICATE:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def heed_signals() -> None:
-    """Raise if the user has asked to stop; long loops call it."""
-    if not _received:
-        return
-    if _received[-1] == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(128 + _received[-1])
 
 
 def progress_bar(*, quiet: bool = False) -> Progress:
@@ -97,11 +40,11 @@ def progress_bar(*, quiet: bool = False) -> Progress:
     )
 
 
-def print_summary(summary: Summary, *, stderr: bool = False) -> None:
+def print_summary(summary: Summary, stream: Any) -> None:
     """Print a summary: in colour on a terminal, else as the plain text that it is."""
-    console = Console(highlight=False, stderr=stderr)
+    console = Console(highlight=False, file=stream)
     if not console.is_terminal:
-        print(summary, file=sys.stderr if stderr else sys.stdout)
+        print(summary, file=stream, flush=True)
         return
     console.print(RichText(summary.title, style="bold"))
     for block in summary.blocks:

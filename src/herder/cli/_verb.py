@@ -7,24 +7,25 @@ summary, and spells errors of the library in the options of the command line.
 
 import functools
 import inspect
-import logging
 import os
 import re
 import shlex
 import sys
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress, TaskID
 
 from herder._errors import ParameterError
-from herder.cli._terminal import heed_signals, parse_size, print_summary, progress_bar
-from herder.core.files import whole_file
+from herder.cli._messages import library_messages, user_errors
+from herder.cli._signals import heed_signals, hold_signals, ignore_signals
+from herder.cli._streams import Stream, complain
+from herder.cli._terminal import parse_size, print_summary, progress_bar
+from herder.core.files import PartFile
 from herder.core.summary import Summary
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
     "MODELS",
     "OUTPUT",
     "PAGES",
-    "STOPPED",
     "TABLES",
     "Run",
     "option",
@@ -48,10 +48,6 @@ INPUT, METHOD, OUTPUT, LIMITS = "Input", "Method", "Output", "Limits"
 
 #: Endings of the files that verbs write.
 TABLES, MODELS, PAGES = (".csv", ".npy", ".npz", ".parquet"), (".safetensors",), (".html", ".htm")
-
-#: Exit codes: what the user asked cannot be done; the user stopped it (128 + SIGINT); the reader
-#: of a pipe has gone (128 + SIGPIPE).
-USER_ERROR, STOPPED, NO_READER = 2, 130, 141
 
 
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
@@ -112,12 +108,12 @@ class Run:
         self.quiet = quiet
         self.report = report
         self._max_memory = max_memory
-        self.out = sys.stdout  # before a bar takes its place
-        self.written: list[Path] = []
-        self._files = ExitStack()
-        self.placed = ""
+        self.out = Stream(sys.stdout, "standard output")  # before a bar takes its place
         self.output_taken = False
-        self._parts: dict[str, str] = {}
+        self.written: list[Path] = []
+        self._parts: dict[Path, PartFile] = {}
+        self._lacking = ""
+        self._unheard: OSError | None = None
         self._tasks: dict[str, TaskID] = {}
 
     @property
@@ -163,18 +159,38 @@ class Run:
 
     def part(self, path: Path) -> Path:
         """Return a file to write, which appears as ``path`` with all others at the end."""
-        part = self._files.enter_context(whole_file(path))
-        self.written.append(path)
-        self._parts[str(part)] = str(path)
-        return part
+        with hold_signals():
+            self._parts[path] = PartFile(path)
+        return self._parts[path].path
 
-    def with_paths(self, text: str) -> str:
-        """Return the text of an error with files under their final names, and those in place."""
-        for part, path in self._parts.items():
-            text = text.replace(part, path)
-        return f"{text}; {self.placed}" if self.placed else text
+    def place(self, lacking: str = "") -> None:
+        """Put all files into place together; ``lacking`` is what a run that ends here misses."""
+        for part in self._parts.values():
+            part.complete()
+        heed_signals()
+        with hold_signals():
+            self._lacking = lacking
+            for path in list(self._parts):
+                self._parts[path].place()
+                del self._parts[path]
+                self.written.append(path)
 
-    def take_output(self) -> TextIO:
+    @property
+    def outcome(self) -> str:
+        """What was written, and what was not; empty if nothing was."""
+        if not self.written:
+            return ""
+        lacking = f"not {_listed(self._parts)}" if self._parts else self._lacking
+        are = "was" if len(self.written) == 1 else "were"
+        return f"{_listed(self.written)} {are} written" + (f", but {lacking}" if lacking else "")
+
+    def with_outcome(self, text: str) -> str:
+        """Return the text of an error with the final names of files, and what was written."""
+        for path, part in self._parts.items():
+            text = text.replace(str(part.path), str(path))
+        return f"{text}; {self.outcome}" if self.outcome else text
+
+    def take_output(self) -> Any:
         """Return the standard output for results; the summary goes to stderr then."""
         self.output_taken = True
         self.bar.disable = self.bar.disable or self.out.isatty()
@@ -193,25 +209,35 @@ class Run:
         return re.sub(r"\bpass (\w+)='?(\w+)'?", spelt, text)
 
     def say(self, line: str) -> None:
-        """Print a line at once, above the progress bar."""
-        if not self.quiet:
+        """Print a line at once, above the progress bar; one that fails does not end the run."""
+        if self.quiet or self._unheard is not None:
+            return
+        try:
             # a bar takes over the standard output: on a terminal lines go above it
-            typer.echo(line, file=None if self.out.isatty() else self.out)
+            print(line, file=None if self.out.isatty() else self.out, flush=True)
+        except OSError as error:
+            self._unheard = error
 
     def warn(self, text: str) -> None:
         """Print a warning."""
         if not self.quiet:
-            _complain(f"Warning: {text}")
+            complain(f"Warning: {text}")
 
-    def place(self, yet: str) -> None:
-        """Put all files into place, safe from here on; ``yet`` is what an error would miss."""
-        names = ", ".join(str(path) for path in self.written)
-        self._files.close()
-        self.placed = f"{names} was written, but {yet}"
-        self._files = ExitStack()
+    def show(self, summary: Summary) -> None:
+        """Print the summary, after all files are in place."""
+        if self._unheard is not None:
+            raise self._unheard
+        if self.quiet:
+            return
+        names = _listed(self.written)
+        titled = replace(summary, title=f"{names}: {summary.title}") if names else summary
+        if not self.output_taken:
+            print_summary(titled, self.out)
+            return
+        with suppress(OSError):  # like a message, see `complain`
+            print_summary(titled, Stream(sys.stderr, "stderr"))
 
     def __enter__(self) -> "Run":
-        heed_signals()
         if self._max_memory is not None:
             self.max_memory = parse_size(self._max_memory)
         self.bar: Progress = progress_bar(quiet=self.quiet)
@@ -219,10 +245,10 @@ class Run:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.bar.stop()
-        if error[0] is not None:
-            self.written.clear()
-        self._files.__exit__(*error)
+        with hold_signals():
+            self.bar.stop()
+            for part in self._parts.values():
+                part.discard()
 
 
 def verb(
@@ -260,19 +286,19 @@ def verb(
             page, quiet = values.pop("report", None), values.pop("quiet")
             max_memory = values.pop("max_memory", None)
             run = Run(context, quiet=quiet, max_memory=max_memory, report=page)
-            with _user_errors(run, options or {}):
+            with user_errors(run, options or {}):
                 _check_outputs(wanted, inputs, {**values, "report": page})
-                with _library_messages(run), run:
+                with library_messages(run), run:
                     summary = function(run, **values)
                     if page is not None and summary is not None:
                         from herder.report import page_html
 
                         text = page_html(summary, command=run.command)
                         run.part(page).write_text(text, encoding="utf-8")
-                if summary is not None and not quiet:
-                    names = ", ".join(str(path) for path in run.written)
-                    title = f"{names}: {summary.title}" if names else summary.title
-                    print_summary(replace(summary, title=title), stderr=run.output_taken)
+                    run.place()
+                if summary is not None:
+                    run.show(summary)
+                ignore_signals()
 
         _sign(command, function, _common_options(report, max_memory))
         marked: Any = command
@@ -321,11 +347,11 @@ def _check_outputs(
     outputs: Mapping[str, Sequence[str]], inputs: Sequence[str], values: Mapping[str, Any]
 ) -> None:
     """Check before a long run what would fail after it."""
-    others: list[Path] = []
+    others: list[str] = []
     for name in inputs:
         given = values[name]
         paths = given if isinstance(given, list | tuple) else [given]
-        others += [Path(path) for path in paths if path is not None]
+        others += [os.path.realpath(path) for path in paths if path is not None]
     for name, suffixes in outputs.items():
         path = values[name]
         if path is None:
@@ -334,86 +360,23 @@ def _check_outputs(
             *before, last = suffixes
             rule = f"{', '.join(before)} or {last}" if before else last
             raise ParameterError(name, f"end in {rule}", str(path))
-        if not path.parent.is_dir():
+        final = Path(os.path.realpath(path))  # behind all links
+        if not final.parent.is_dir():
             raise ParameterError(name, "lie in a folder that exists", str(path))
-        if not os.access(path.parent, os.W_OK):
+        if not os.access(final.parent, os.W_OK | os.X_OK):
             raise ParameterError(name, "lie in a folder that can be written", str(path))
-        if path.is_dir():
-            raise ParameterError(name, "name a file", got=f"the folder {str(path)!r}")
-        if any(path.resolve() == other.resolve() for other in others):
+        if final.is_symlink():
+            raise ParameterError(name, "name a file", got=f"the loop of links {str(path)!r}")
+        if final.exists() and not final.is_file():
+            kind = "folder" if final.is_dir() else "device or pipe"
+            raise ParameterError(name, "name a file", got=f"the {kind} {str(path)!r}")
+        if str(final) in others:
             rule = "not be the input or another file of the command"
             raise ParameterError(name, rule, str(path))
-        others.append(path)
+        others.append(str(final))
     if values.get("report") is not None:
         import herder.plots._style  # noqa: F401 (needs matplotlib: better said now than later)
 
 
-@contextmanager
-def _library_messages(run: Run) -> Iterator[None]:
-    """Print warnings and log messages of the library as the command's own."""
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            run.warn(record.getMessage())
-
-    logger, handler = logging.getLogger("herder"), Handler(logging.WARNING)
-    before = logger.propagate
-    logger.addHandler(handler)
-    logger.propagate = False
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for message in dict.fromkeys(str(warning.message) for warning in caught):
-            run.warn(message)
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = before
-
-
-@contextmanager
-def _user_errors(run: Run, options: Mapping[str, str]) -> Iterator[None]:
-    """Turn errors that a user can mend into one line and exit code 2, and Ctrl-C into 130."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        names = ", ".join(str(path) for path in run.written)
-        done = run.placed or (f"{names} was written" if names else "nothing was written")
-        _complain(f"stopped: {done}")
-        raise typer.Exit(STOPPED) from None
-    except BrokenPipeError:
-        # whoever reads has seen enough; nothing more is flushed at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(NO_READER) from None
-    except OSError as error:
-        where = "" if error.filename is None else f": {error.filename}"
-        text = f"{error.strerror}{where}" if error.strerror else str(error)
-        _complain(run.with_paths(text))
-        raise typer.Exit(USER_ERROR) from None
-    except MemoryError as error:
-        _complain(str(error) or "not enough memory")
-        raise typer.Exit(USER_ERROR) from None
-    except ParameterError as error:
-        _complain(run.in_options(run.with_paths(_spelt(run.context, error, options))))
-        raise typer.Exit(USER_ERROR) from None
-    except (ValueError, OverflowError, ModuleNotFoundError) as error:
-        _complain(run.in_options(run.with_paths(str(error))))
-        raise typer.Exit(USER_ERROR) from None
-
-
-def _spelt(context: typer.Context, error: ParameterError, options: Mapping[str, str]) -> str:
-    """Return the text of an error with the option in place of the parameter."""
-    name = options.get(error.name, error.name)
-    for parameter in context.command.params:
-        if parameter.name == name:
-            typed = context.params.get(name) or name
-            if parameter.param_type_name == "option":
-                typed = max(parameter.opts, key=len)
-            elif isinstance(typed, list | tuple):
-                typed = getattr(parameter, "metavar", name)
-            error.name = str(typed)
-    return str(error)
-
-
-def _complain(text: str) -> None:
-    typer.echo(f"herder: {' '.join(text.split())}", err=True)
+def _listed(paths: Iterable[Path]) -> str:
+    return ", ".join(str(path) for path in paths)

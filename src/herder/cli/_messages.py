@@ -1,0 +1,83 @@
+"""What the command says on stderr: warnings of the library, and errors in the user's words."""
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from herder._errors import ParameterError
+from herder.cli._signals import ignore_signals, release_signals
+from herder.cli._streams import NO_READER, STOPPED, USER_ERROR, complain, spell
+
+if TYPE_CHECKING:
+    from herder.cli._verb import Run
+
+__all__ = ["library_messages", "user_errors"]
+
+
+@contextmanager
+def library_messages(run: "Run") -> Iterator[None]:
+    """Print warnings and log messages of the library as the command's own."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            run.warn(record.getMessage())
+
+    logger, handler = logging.getLogger("herder"), Handler(logging.WARNING)
+    before = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for message in dict.fromkeys(str(warning.message) for warning in caught):
+            run.warn(message)
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
+
+
+@contextmanager
+def user_errors(run: "Run", options: Mapping[str, str]) -> Iterator[None]:
+    """Turn errors that a user can mend into one line and exit code 2, and Ctrl-C into 130."""
+    try:
+        release_signals()
+        yield
+    except (KeyboardInterrupt, SystemExit) as stop:
+        ignore_signals()
+        complain(f"stopped: {run.outcome or 'nothing was written'}")
+        if isinstance(stop, SystemExit):  # of another signal, with its code
+            raise
+        raise typer.Exit(STOPPED) from None
+    except BrokenPipeError:
+        raise typer.Exit(NO_READER) from None
+    except OSError as error:
+        complain(run.with_outcome(spell(error)))
+        raise typer.Exit(USER_ERROR) from None
+    except MemoryError as error:
+        complain(run.with_outcome(str(error) or "not enough memory"))
+        raise typer.Exit(USER_ERROR) from None
+    except ParameterError as error:
+        complain(run.in_options(run.with_outcome(_spelt(run.context, error, options))))
+        raise typer.Exit(USER_ERROR) from None
+    except (ValueError, OverflowError, ModuleNotFoundError) as error:
+        complain(run.in_options(run.with_outcome(str(error))))
+        raise typer.Exit(USER_ERROR) from None
+
+
+def _spelt(context: typer.Context, error: ParameterError, options: Mapping[str, str]) -> str:
+    """Return the text of an error with the option in place of the parameter."""
+    name = options.get(error.name, error.name)
+    for parameter in context.command.params:
+        if parameter.name == name:
+            typed = context.params.get(name) or name
+            if parameter.param_type_name == "option":
+                typed = max(parameter.opts, key=len)
+            elif isinstance(typed, list | tuple):
+                typed = getattr(parameter, "metavar", name)
+            error.name = str(typed)
+    return str(error)
