@@ -1,8 +1,10 @@
 """Checks at the public border. Every error reads ``name must be ..., got ...``."""
 
 import operator
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -11,17 +13,28 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError, ParameterTypeError
 
 __all__ = [
+    "any_array",
     "check_classes",
     "check_fitted",
     "column_of_labels",
+    "file_path",
     "finite_number",
     "fit_points",
     "fit_rows",
+    "flag",
+    "function",
+    "function_or_none",
     "generator",
+    "iterated",
+    "listed",
+    "mapping",
     "non_negative_int",
+    "of_kind",
     "one_of",
+    "plain_array",
     "positive_int",
     "positive_number",
+    "real_array",
     "require_finite",
     "require_memory",
     "row_weights",
@@ -30,6 +43,38 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+
+def plain_array(values: Any) -> NDArray[Any]:
+    """Return ``values`` as an array; hidden entries of masked ones become NaN, or None."""
+    if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
+        values = np.ma.array(values)
+    if not np.ma.is_masked(values):
+        return np.asarray(values)
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    return values.astype(object).filled(None)
+
+
+def any_array(values: Any, name: str, rule: str) -> NDArray[Any]:
+    """Return ``values`` as `plain_array` does; what cannot be an array breaks the rule."""
+    try:
+        return plain_array(values)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterTypeError(name, rule, got=type(values).__name__) from None
+
+
+def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.float64]:
+    """Return ``values`` as float64, NaN where they are hidden by a mask; refuse complex ones."""
+    try:
+        given = plain_array(values)
+        if given.dtype.kind not in "cmMVUS":
+            with np.errstate(over="ignore"):  # to infinity, as any number that is too large
+                return np.asarray(given, np.float64)
+        found = f"dtype {given.dtype}"
+    except (TypeError, ValueError, OverflowError):
+        found = type(values).__name__
+    raise ParameterTypeError(name, rule, got=found)
 
 
 def check_fitted(estimator: object, attribute: str) -> None:
@@ -204,7 +249,8 @@ def non_negative_int(value: SupportsIndex, name: str) -> int:
 
 def one_of(value: T, name: str, allowed: Collection[T]) -> T:
     """Return ``value`` if it is one of ``allowed``."""
-    if value not in allowed:
+    # an array has no truth, and what is not hashable is in no mapping
+    if not any(isinstance(value, type(option)) and value == option for option in allowed):
         options = ", ".join(repr(option) for option in allowed)
         raise ParameterError(name, f"be one of {options}", value)
     return value
@@ -213,7 +259,14 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
 def _real(value: Any, name: str, kind: str) -> float:
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
         raise ParameterTypeError(name, f"be {kind}", value)
-    return float(value)
+    if isinstance(value, np.complexfloating | np.timedelta64):
+        raise ParameterTypeError(name, f"be {kind}", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParameterError(
+            name, f"be {kind} that fits into a float", got="a larger one"
+        ) from None
 
 
 def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:
@@ -225,6 +278,8 @@ def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:
         raise ParameterTypeError(name, f"be {kind}", value) from None
     if number < least:
         raise ParameterError(name, f"be {kind}", value)
+    if number >= 2**63:
+        raise ParameterError(name, f"be {kind} below 2**63", got="a larger one")
     return number
 
 
@@ -234,3 +289,66 @@ def require_memory(needed: float, limit: int, what: str, remedy: str = "") -> No
         rule = f"be at least {np.ceil(needed / 2**20):,.0f}M for {what}"
         more = f": raise it, or {remedy}" if remedy else ""
         raise ParameterError("max_memory", rule, got=f"{limit / 2**20:,.0f}M{more}")
+
+
+def of_kind(value: Any, name: str, kinds: type[T] | tuple[type[T], ...], what: str) -> T:
+    """Return ``value`` if it is an instance of ``kinds``, which are called ``what``."""
+    if not isinstance(value, kinds):
+        raise ParameterTypeError(name, f"be {what}", got=type(value).__name__)
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return ``value`` as a bool; 0 and 1 count as well."""
+    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
+        return bool(value)
+    raise ParameterTypeError(name, "be True or False", got=_words(value))
+
+
+def function(value: Any, name: str) -> Any:
+    """Return ``value`` if it can be called."""
+    if not callable(value):
+        raise ParameterTypeError(name, "be callable", got=type(value).__name__)
+    return value
+
+
+def function_or_none(value: Any, name: str) -> Any:
+    """Return ``value`` if it can be called or is None."""
+    if value is not None and not callable(value):
+        raise ParameterTypeError(name, "be callable or None", got=type(value).__name__)
+    return value
+
+
+def listed(values: Any, name: str, what: str) -> list[Any]:
+    """Return the entries of an iterable that is no text, which are called ``what``."""
+    return list(iterated(values, name, what))
+
+
+def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
+    """Return what goes through such an iterable, one entry at a time."""
+    try:
+        if isinstance(values, str | bytes):
+            raise TypeError
+        return iter(values)
+    except TypeError:
+        raise ParameterTypeError(name, f"be a sequence of {what}", got=_words(values)) from None
+
+
+def mapping(values: Any, name: str, what: str) -> Mapping[Any, Any]:
+    """Return ``values`` if it is a mapping, of ``what``."""
+    return of_kind(values, name, Mapping, f"a mapping of {what}")
+
+
+def file_path(path: Any, name: str = "path") -> Path:
+    """Return the path of a file, given as text or by an object of ``pathlib``."""
+    given = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(given, str) or not given:
+        raise ParameterTypeError(name, "be a text or a pathlib.Path", got=_words(path))
+    if "\0" in given:
+        raise ParameterError(name, "have no character of code 0", path)
+    return Path(given)
+
+
+def _words(value: object) -> str:
+    """Return a short value as it is, else its type."""
+    return repr(value) if isinstance(value, str | bytes | int | float) else type(value).__name__

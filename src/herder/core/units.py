@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import listed, plain_array, positive_int
 
 __all__ = [
     "FIXED_POINT",
@@ -102,7 +102,10 @@ def as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...] | None = Non
     >>> as_numbers([1, 2], "weights")
     array([1, 2])
     """
-    array: NDArray[Any] = np.asarray(values)
+    try:
+        array: NDArray[Any] = plain_array(values)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterTypeError(name, "be an array", got=type(values).__name__) from None
     if shape is not None and array.shape != shape:
         raise ParameterError(name, f"have shape {shape}", array.shape)
     kind = array.dtype.kind
@@ -154,7 +157,12 @@ def norm(weights: NDArray[Any]) -> float:
     >>> norm(np.array([3, 4]))
     5.0
     """
-    return math.sqrt(inner(weights, weights))
+    numbers = as_numbers(weights, "weights")
+    squared = inner(numbers, numbers)
+    if squared != math.inf:
+        return math.sqrt(squared)
+    peak = float(np.abs(numbers).max())
+    return peak * norm(numbers / peak)
 
 
 def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
@@ -229,7 +237,8 @@ def from_units(units: NDArray[Any], total: int) -> NDArray[np.float64]:
     >>> from_units(np.array([1, 7]), 10)
     array([0.1, 0.7])
     """
-    return np.asarray(units / positive_int(total, "total"), dtype=np.float64)
+    given = as_numbers(units, "units")
+    return np.asarray(given / positive_int(total, "total"), dtype=np.float64)
 
 
 def common_total(totals: Iterable[int]) -> Units:
@@ -251,7 +260,7 @@ def common_total(totals: Iterable[int]) -> Units:
     >>> common_total([100, 100])
     Units(total=100, exact=True)
     """
-    distinct = {positive_int(total, "totals") for total in totals}
+    distinct = {positive_int(total, "totals") for total in listed(totals, "totals", "int")}
     if not distinct:
         raise ParameterError("totals", "hold at least one total", got="none")
     multiple = math.lcm(*distinct)

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import function_or_none, positive_int
 from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
 from herder.kernel.bandwidth import median_distance
@@ -108,6 +108,7 @@ def herd_density(
     array([-2.3,  3.2, -3.8,  1.2])
     """
     n_select = positive_int(n_select, "n_select")
+    progress = function_or_none(progress, "progress")
     density = _read_target(target)
     _check_resume(density, resume)
     known = _read_kernel(density, kernel, bandwidth, resume)

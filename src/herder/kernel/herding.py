@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import function_or_none, positive_int
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
@@ -125,6 +125,7 @@ def kernel_herd(
     """
     rows = read_rows(X)
     n_picks = positive_int(n_select, "n_select")
+    progress = function_or_none(progress, "progress")
     chosen_kernel = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     if isinstance(chosen_kernel, Stein):
         remedy = "thin(..., kernel='stein', refine=False) returns a nested order"

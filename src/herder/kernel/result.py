@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
+from herder._validation import flag
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
@@ -159,7 +160,7 @@ class Thinning:
         mmd : bool, default True
             Whether to compute the MMD, which takes all pairs of rows.
         """
-        errors, known = self.column_errors(), mmd and not np.isnan(self.mmd)
+        errors, known = self.column_errors(), flag(mmd, "mmd") and not np.isnan(self.mmd)
         first: list[Block] = [Facts([*(self._distance() if known else []), *self._how()])]
         if known and self.mmd >= self.mmd_random and len(self) < self._task.rows.n_rows:
             text = (

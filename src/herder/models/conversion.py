@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder.data.states import check_alphabet
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["from_dimod", "from_networkx", "to_dimod", "to_networkx"]
@@ -111,9 +112,10 @@ def from_networkx(graph: Any, states: Sequence[int] | None = None) -> PairwiseMo
     if graph.is_directed() or graph.is_multigraph():
         kind = type(graph).__name__
         raise ParameterError("graph", "be undirected and have no parallel edges", got=kind)
-    written = graph.graph.get("states", (0, 1) if states is None else states)
-    if states is not None and tuple(states) != tuple(written):
-        raise ParameterError("states", f"be {tuple(written)} as in the graph", states)
+    wanted = (0, 1) if states is None else check_alphabet(states)
+    written = check_alphabet(graph.graph.get("states", wanted))
+    if states is not None and wanted != written:
+        raise ParameterError("states", f"be {written} as in the graph", states)
     labels = list(graph.nodes)
     if not labels:
         raise ParameterError("graph", "have nodes", got="none")
