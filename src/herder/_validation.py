@@ -16,13 +16,13 @@ __all__ = [
     "any_array",
     "check_classes",
     "check_fitted",
+    "check_function",
     "column_of_labels",
     "file_path",
     "finite_number",
     "fit_points",
     "fit_rows",
     "flag",
-    "function",
     "function_or_none",
     "generator",
     "iterated",
@@ -305,7 +305,7 @@ def flag(value: Any, name: str) -> bool:
     raise ParameterTypeError(name, "be True or False", got=_words(value))
 
 
-def function(value: Any, name: str) -> Any:
+def check_function(value: Any, name: str) -> Any:
     """Return ``value`` if it can be called."""
     if not callable(value):
         raise ParameterTypeError(name, "be callable", got=type(value).__name__)

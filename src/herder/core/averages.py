@@ -18,8 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._validation import function as check_function
-from herder._validation import of_kind
+from herder._validation import check_function, of_kind
 from herder.core.units import as_numbers, largest
 
 __all__ = ["RunningAverage"]

@@ -19,8 +19,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import non_negative_int, one_of
+from herder._errors import ParameterError
+from herder._validation import any_array, non_negative_int, of_kind, one_of, real_array
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
@@ -127,7 +127,7 @@ class MomentHerd:
         max_sweeps: int = 0,
         resume: Position | None = None,
     ) -> None:
-        self.moments = moments
+        self.moments = of_kind(moments, "moments", Moments, "Moments")
         self.features = CliqueFeatures.of(moments, encoding)
         start = self.features.start_weights()
         if start_weights is not None:
@@ -140,9 +140,8 @@ class MomentHerd:
         nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
         first = np.zeros(moments.n_variables, dtype=np.int16)
         self._origin = self._digest()
-        position = resume or Position(0, start, first, nothing, self._origin)
-        if not isinstance(position, Position):
-            raise ParameterTypeError("resume", "be a Position", got=type(resume).__name__)
+        position = Position(0, start, first, nothing, self._origin) if resume is None else resume
+        of_kind(position, "resume", Position, "a Position")
         if position.origin != self._origin:
             rule = "come from the same moments, encoding and rates"
             raise ParameterError("resume", rule, got=f"one of {len(position.weights)} features")
@@ -181,6 +180,7 @@ class MomentHerd:
         on_progress : callable, optional
             Called with the herd about ten times a second.
         """
+        n_steps = non_negative_int(n_steps, "n_steps")
         states = np.empty((n_steps, self.moments.n_variables), dtype=self._dtype)
         done = 0
         while done < n_steps:
@@ -304,7 +304,7 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
 
 
 def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
-    start = np.asarray(start_weights)
+    start = any_array(start_weights, "start_weights", "be integers")
     if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
         rule = f"be {features.n_features} integers in units of 1/{features.units.total}"
         raise ParameterError("start_weights", rule, got=f"shape {start.shape} of {start.dtype}")
@@ -316,7 +316,7 @@ def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.
 def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
     if rates is None:
         return None
-    values = np.asarray(rates, dtype=float)
+    values = real_array(rates, "rates")
     if values.shape != (n_features,):
         raise ParameterError("rates", f"have shape ({n_features},)", values.shape)
     wrong = ~((values >= 1 / RATE_UNITS) & (values <= RATE_UNITS))
@@ -328,7 +328,7 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
 
 def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
     """Return rows of codes, which must be codes of the moments' values."""
-    codes = np.asarray(rows)
+    codes = any_array(rows, name, "be codes")
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
         rule = f"be codes of shape (n, {moments.n_variables})"
         raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")

@@ -21,11 +21,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import one_of, positive_int, row_weights
+from herder._validation import (
+    iterated,
+    listed,
+    of_kind,
+    one_of,
+    positive_int,
+    row_weights,
+)
 from herder.core.summary import Block, Summarised, Summary, Text, counted
 from herder.data.variables import Codes, Variable, encode
 from herder.models.counting import count_binary, count_cells
-from herder.models.layout import CliqueLayout, all_cliques, as_cliques, n_cliques, require_room
+from herder.models.layout import (
+    CliqueLayout,
+    NoCliqueError,
+    all_cliques,
+    as_cliques,
+    check_tables,
+    n_cliques,
+    require_room,
+)
 from herder.models.merging import add, growing
 
 if TYPE_CHECKING:
@@ -89,6 +104,7 @@ class Moments(Summarised):
     is_complete: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.__dict__.update(check_tables(self.variables, self.cliques, self.counts, self.totals))
         width, order = len(self.variables), len(self.cliques[-1])
         self.__dict__.update(
             names=tuple(variable.name for variable in self.variables),
@@ -140,9 +156,10 @@ class Moments(Summarised):
         max_memory: int | None = None,
     ) -> Self:
         """Count a table that is coded already (see `herder.data.variables.encode`)."""
+        of_kind(codes, "codes", Codes, "codes of herder.models.encode")
         order = positive_int(order, "order")
         if max_memory is not None:
-            require_room(codes.variables, order, max_memory)
+            require_room(codes.variables, order, positive_int(max_memory, "max_memory"))
         names = [variable.name for variable in codes.variables]
         width = len(names)
         complete = cliques is None
@@ -193,9 +210,12 @@ class Moments(Summarised):
         >>> Moments.from_chunks([{"a": [0, 1]}, {"a": [2, 2, 0]}], 1).counts
         array([2., 1., 2.])
         """
-        chosen = None if cliques is None else [tuple(clique) for clique in cliques]
+        chosen = None
+        if cliques is not None:
+            given = listed(cliques, "cliques", "lists of columns")
+            chosen = [listed(clique, "cliques", "lists of columns") for clique in given]
         whole: Self | None = None
-        for chunk in chunks:
+        for chunk in iterated(chunks, "chunks", "tables"):
             if whole is None:
                 codes = encode(chunk, missing=missing, bins=bins)
                 whole = cls.from_codes(codes, order, cliques=chosen, max_memory=max_memory)
@@ -299,6 +319,8 @@ class Moments(Summarised):
         >>> a.merge(b).table((0,))
         array([2., 1.])
         """
+        for part in parts:
+            of_kind(part, "parts", Moments, "Moments")
         return reduce(add, parts, self)
 
     def __repr__(self) -> str:
@@ -340,7 +362,7 @@ class Moments(Summarised):
     @cached_property
     def layout(self) -> CliqueLayout:
         """Where each table lies in ``counts``."""
-        return CliqueLayout.of(self.n_values, self.cliques)
+        return CliqueLayout.of(self.n_values, self.cliques, len(self.counts))
 
     @cached_property
     def common_total(self) -> int | None:
@@ -363,7 +385,7 @@ class Moments(Summarised):
         """Return the joint counts of a clique, one axis per column in ascending order."""
         index = self.index_of(clique)
         if index is None:
-            raise KeyError(f"no clique {tuple(clique)}")
+            raise NoCliqueError("clique", "be counted", got=f"no clique {tuple(clique)}")
         start, stop = self.layout.offsets[index : index + 2]
         return self.counts[start:stop].reshape(self.layout.shape(index))
 
