@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number
+from herder._validation import finite_number, plain_array, real_array
 
 __all__ = [
     "Adjacency",
@@ -58,9 +59,9 @@ def check_couplings(couplings: object) -> Couplings:
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or not rows.shape[0]:
         raise ParameterError("couplings", "be a square matrix", got=f"shape {rows.shape}")
     if is_sparse:
-        rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
+        rows = summed_csr(rows, "couplings")
         finite_array(rows.data, "couplings")
+        rows = sparse.csr_array(rows, dtype=np.float64)
     diagonal = rows.diagonal()
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
@@ -103,10 +104,7 @@ def row_blocks(n_rows: int, width: int) -> list[slice]:
 
 def finite_array(values: object, name: str) -> NDArray[np.float64]:
     """Return a copy of ``values`` as float64 without NaN and infinity."""
-    try:
-        found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(name, "be numbers", got=type(values).__name__) from None
+    found = real_array(values, name).copy()
     if not np.isfinite(found).all():
         raise ParameterError(name, "be finite", found[~np.isfinite(found)][0])
     return found
@@ -179,7 +177,7 @@ def random_couplings(
 def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
     """Return edges as (m, 2) with i < j, each once."""
     try:
-        pairs = np.asarray(edges)
+        pairs = plain_array(edges)
     except ValueError:
         found = "rows of unlike length"
         raise ParameterError(name, "be pairs of site numbers", got=found) from None
