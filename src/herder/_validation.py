@@ -1,35 +1,27 @@
 """Checks at the public border. Every error reads ``name must be ..., got ...``."""
 
 import operator
-import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._csr import distinct_columns, sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 
 __all__ = [
-    "any_array",
     "check_classes",
     "check_fitted",
-    "check_function",
     "column_of_labels",
-    "file_path",
     "finite_number",
+    "first_repeat",
     "fit_points",
     "fit_rows",
-    "flag",
-    "function_or_none",
+    "form_of",
     "generator",
-    "iterated",
-    "listed",
-    "mapping",
     "non_negative_int",
-    "of_kind",
     "one_of",
     "plain_array",
     "positive_int",
@@ -44,24 +36,46 @@ __all__ = [
 
 T = TypeVar("T")
 
+#: Forms by library and class.
+_FORMS = {
+    "pandas": {"DataFrame": "pandas", "Series": "series"},
+    "polars": {"DataFrame": "polars", "LazyFrame": "lazy", "Series": "series"},
+    "xarray": {"DataArray": "dataarray", "Dataset": "dataset", "DataTree": "tree"},
+    "arviz": {"InferenceData": "tree"},
+}
+
+#: Forms that an estimator does not take as rows: what was passed, with a remedy.
+_NO_ROWS = {
+    "lazy": "a lazy frame: X.collect() reads it",
+    "mapping": "a mapping of columns: pandas.DataFrame(X) makes it a table",
+    "dataset": "an xarray Dataset: X.to_dataframe() makes it a table",
+    "tree": "a tree of xarray Datasets: to_dataframe() makes one of them a table",
+}
+
+
+def form_of(table: Any) -> str:
+    """Return the name of a table's form, without reading it or importing anything."""
+    for base in type(table).__mro__:
+        library = _FORMS.get(base.__module__.partition(".")[0], {})
+        if base.__name__ in library:
+            return library[base.__name__]
+    if hasattr(table, "tocsr"):
+        return "sparse"
+    if hasattr(table, "posterior"):
+        return "tree"
+    return "mapping" if isinstance(table, Mapping) else "array"
+
 
 def plain_array(values: Any) -> NDArray[Any]:
     """Return ``values`` as an array; hidden entries of masked ones become NaN, or None."""
+    given: Any = values
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
-        values = np.ma.array(values)
-    if not np.ma.is_masked(values):
-        return np.asarray(values)
-    if values.dtype.kind == "f":
-        return values.filled(np.nan)
-    return values.astype(object).filled(None)
-
-
-def any_array(values: Any, name: str, rule: str) -> NDArray[Any]:
-    """Return ``values`` as `plain_array` does; what cannot be an array breaks the rule."""
-    try:
-        return plain_array(values)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterTypeError(name, rule, got=type(values).__name__) from None
+        given = np.ma.array(values)
+    if not np.ma.is_masked(given):
+        return np.asarray(given)
+    if given.dtype.kind == "f":
+        return given.filled(np.nan)
+    return given.astype(object).filled(None)
 
 
 def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.float64]:
@@ -77,6 +91,16 @@ def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.f
     raise ParameterTypeError(name, rule, got=found)
 
 
+def first_repeat(names: Iterable[T]) -> T | None:
+    """Return the first name that came before, None if all are different."""
+    seen: set[T] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def check_fitted(estimator: object, attribute: str) -> None:
     """Raise scikit-learn's NotFittedError unless ``estimator`` has the fitted ``attribute``."""
     from sklearn.utils.validation import check_is_fitted
@@ -90,37 +114,51 @@ def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[A
     ``reset`` is for ``fit``, which learns the number and names of the columns; elsewhere they
     must be the same.
     """
-    from sklearn.utils import validation
-
-    check: Any = validation.validate_data
-    return check(estimator, X, dtype=[np.float64, np.float32], reset=reset)
+    return _validated(estimator, X, reset=reset)
 
 
 def fit_rows(estimator: object, X: object, *, reset: bool = True, finite: bool = True) -> Any:
-    """Return ``X`` as `fit_points` does, or as CSR if it is sparse.
+    """Return ``X`` as `fit_points` does, or as CSR if it is sparse, each column once in a row.
 
     Without ``finite`` the caller sees to it that NaN and infinity are refused. What is in the
     right form already goes past scikit-learn's validator: on a small batch that takes longer than
     learning it.
     """
     if _is_ready(estimator, X, reset=reset):
+        rows = X
         _set_width(estimator, X)
-        if finite:
-            require_finite(estimator, X)
-        return X
+    else:
+        options = {"accept_sparse": "csr", "accept_large_sparse": True, "order": "C"}
+        rows = _validated(estimator, X, reset=reset, ensure_all_finite=finite, **options)
+    unlike = rows
+    if hasattr(rows, "indptr"):
+        rows = distinct_columns(rows)
+    if finite and (rows is X or rows is not unlike):
+        require_finite(estimator, rows)
+    return rows
+
+
+def _validated(estimator: object, X: Any, **options: Any) -> Any:
+    """Return what scikit-learn's validator makes of ``X``, in the byte order of the machine."""
     from sklearn.utils import validation
 
+    form = form_of(X)
+    if form in _NO_ROWS:
+        raise ParameterTypeError("X", "be rows by columns in memory", got=_NO_ROWS[form])
     check: Any = validation.validate_data
-    return check(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        accept_large_sparse=True,
-        ensure_all_finite=finite,
-        reset=reset,
-    )
+    given = X
+    if form in ("array", "sparse"):
+        given = plain_array(X) if form == "array" else sound_sparse(X)
+        if given.dtype.kind == "c":
+            raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
+    try:
+        rows = check(estimator, given, dtype=[np.float64, np.float32], **options)
+    except (TypeError, OverflowError) as error:
+        raise ParameterTypeError("X", "be rows of numbers", got=f"{error}") from None
+    names = vars(estimator).get("feature_names_in_")
+    if names is not None and len(set(names)) < len(names):
+        raise ParameterError("X", "have unique column names", got=f"{first_repeat(names)!r} twice")
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
 def _is_ready(estimator: object, X: Any, *, reset: bool) -> bool:
@@ -150,14 +188,16 @@ def require_finite(estimator: object, rows: Any) -> None:
     assert_all_finite(data, estimator_name=type(estimator).__name__, input_name="X")
 
 
-def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
-    """Return ``weight`` as one non-negative number a row, 1 if it is None."""
+def row_weights(
+    weight: object, n_rows: int, name: str = "sample_weight", *, summed: bool = True
+) -> NDArray[np.float64]:
+    """Return ``weight`` as one non-negative number a row, 1 if it is None.
+
+    If they are to be ``summed``, their sum must be finite.
+    """
     if weight is None:
         return np.ones(n_rows)
-    try:
-        values = np.asarray(weight, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(name, "be numbers", got=type(weight).__name__) from None
+    values = real_array(weight, name)
     if values.ndim == 0:
         values = np.full(n_rows, float(values))
     if values.shape != (n_rows,):
@@ -166,6 +206,9 @@ def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDA
     if wrong.any():
         row = int(wrong.argmax())
         raise ParameterError(name, "be finite and not negative", got=f"{values[row]} in row {row}")
+    with np.errstate(over="ignore"):
+        if summed and not np.isfinite(values.sum()):
+            raise ParameterError(name, "have a finite sum", got=f"numbers up to {values.max():g}")
     return values
 
 
@@ -174,7 +217,10 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     from sklearn.utils import validation
 
     check: Any = validation
-    labels = np.asarray(check.column_or_1d(y, warn=True))
+    given = plain_array(y) if form_of(y) == "array" else y
+    labels = np.asarray(check.column_or_1d(given, warn=True))
+    if labels.dtype.kind == "c":
+        raise ParameterTypeError("y", "hold labels", got=f"dtype {labels.dtype}")
     check.check_consistent_length(labels, np.empty(n_rows))
     if labels.dtype.kind == "f":
         check.assert_all_finite(labels, input_name="y")
@@ -289,66 +335,3 @@ def require_memory(needed: float, limit: int, what: str, remedy: str = "") -> No
         rule = f"be at least {np.ceil(needed / 2**20):,.0f}M for {what}"
         more = f": raise it, or {remedy}" if remedy else ""
         raise ParameterError("max_memory", rule, got=f"{limit / 2**20:,.0f}M{more}")
-
-
-def of_kind(value: Any, name: str, kinds: type[T] | tuple[type[T], ...], what: str) -> T:
-    """Return ``value`` if it is an instance of ``kinds``, which are called ``what``."""
-    if not isinstance(value, kinds):
-        raise ParameterTypeError(name, f"be {what}", got=type(value).__name__)
-    return value
-
-
-def flag(value: Any, name: str) -> bool:
-    """Return ``value`` as a bool; 0 and 1 count as well."""
-    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
-        return bool(value)
-    raise ParameterTypeError(name, "be True or False", got=_words(value))
-
-
-def check_function(value: Any, name: str) -> Any:
-    """Return ``value`` if it can be called."""
-    if not callable(value):
-        raise ParameterTypeError(name, "be callable", got=type(value).__name__)
-    return value
-
-
-def function_or_none(value: Any, name: str) -> Any:
-    """Return ``value`` if it can be called or is None."""
-    if value is not None and not callable(value):
-        raise ParameterTypeError(name, "be callable or None", got=type(value).__name__)
-    return value
-
-
-def listed(values: Any, name: str, what: str) -> list[Any]:
-    """Return the entries of an iterable that is no text, which are called ``what``."""
-    return list(iterated(values, name, what))
-
-
-def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
-    """Return what goes through such an iterable, one entry at a time."""
-    try:
-        if isinstance(values, str | bytes):
-            raise TypeError
-        return iter(values)
-    except TypeError:
-        raise ParameterTypeError(name, f"be a sequence of {what}", got=_words(values)) from None
-
-
-def mapping(values: Any, name: str, what: str) -> Mapping[Any, Any]:
-    """Return ``values`` if it is a mapping, of ``what``."""
-    return of_kind(values, name, Mapping, f"a mapping of {what}")
-
-
-def file_path(path: Any, name: str = "path") -> Path:
-    """Return the path of a file, given as text or by an object of ``pathlib``."""
-    given = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(given, str) or not given:
-        raise ParameterTypeError(name, "be a text or a pathlib.Path", got=_words(path))
-    if "\0" in given:
-        raise ParameterError(name, "have no character of code 0", path)
-    return Path(given)
-
-
-def _words(value: object) -> str:
-    """Return a short value as it is, else its type."""
-    return repr(value) if isinstance(value, str | bytes | int | float) else type(value).__name__

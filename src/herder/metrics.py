@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import plain_array, positive_int, real_array
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
@@ -43,12 +44,11 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
     >>> count_distribution([[0, 1, 1], [0, 0, 1]])
     array([0. , 0.5, 0.5, 0. ])
     """
-    rows: Any = np.asarray(X)
+    rows: Any = plain_array(X)
     values = rows
     # SciPy's matrices are known by their method: SciPy itself is not imported for this.
     if hasattr(X, "tocsr"):
-        rows = X.tocsr(copy=True)
-        rows.sum_duplicates()
+        rows = summed_csr(X)
         values = rows.data
     if rows.ndim != 2 or 0 in rows.shape:
         raise ParameterError("X", "be a table with rows and columns", got=f"shape {rows.shape}")
@@ -118,7 +118,7 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    cells = np.asarray(values, dtype=np.float64)
+    cells = real_array(values, name)
     if not np.isfinite(cells).all() or (cells < 0).any():
         wrong = cells[~(np.isfinite(cells) & (cells >= 0))].flat[0]
         raise ParameterError(name, "hold finite non-negative numbers", wrong)

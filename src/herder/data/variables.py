@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import any_array, listed, of_kind
+from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
-from herder._validation import any_array, listed, of_kind, one_of
+from herder._validation import one_of
 from herder.data.columns import Column, table_columns
 
 __all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]
@@ -243,8 +245,7 @@ def _common_dtype(a: str, b: str) -> str:
 def _encode_sparse(
     X: Any, variables: Sequence[Variable | None] | None, names: Sequence[str] | None
 ) -> Codes:
-    matrix = X.tocsr(copy=True)
-    matrix.sum_duplicates()
+    matrix = summed_csr(X)
     width = matrix.shape[1]
     if 0 in matrix.shape:
         found = f"shape {matrix.shape}: 0 sample(s)"

@@ -19,8 +19,9 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import any_array, of_kind
 from herder._errors import ParameterError
-from herder._validation import any_array, non_negative_int, of_kind, one_of, real_array
+from herder._validation import non_negative_int, one_of, real_array
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd

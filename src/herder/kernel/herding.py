@@ -21,8 +21,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import function_or_none
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import function_or_none, positive_int
+from herder._validation import positive_int
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag, function_or_none
 from herder._deprecated import warn_renamed
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import flag, function_or_none, one_of, positive_int
+from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows

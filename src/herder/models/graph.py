@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from herder._arguments import any_array, flag
+from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, finite_number, flag, real_array
+from herder._validation import finite_number, real_array
 
 __all__ = [
     "Adjacency",
@@ -59,9 +61,9 @@ def check_couplings(couplings: object) -> Couplings:
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or not rows.shape[0]:
         raise ParameterError("couplings", "be a square matrix", got=f"shape {rows.shape}")
     if is_sparse:
-        rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
+        rows = summed_csr(rows, "couplings")
         finite_array(rows.data, "couplings")
+        rows = sparse.csr_array(rows, dtype=np.float64)
     diagonal = rows.diagonal()
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
@@ -104,7 +106,7 @@ def row_blocks(n_rows: int, width: int) -> list[slice]:
 
 def finite_array(values: object, name: str) -> NDArray[np.float64]:
     """Return a copy of ``values`` as float64 without NaN and infinity."""
-    found = np.array(real_array(values, name))
+    found = real_array(values, name).copy()
     if not np.isfinite(found).all():
         raise ParameterError(name, "be finite", found[~np.isfinite(found)][0])
     return found

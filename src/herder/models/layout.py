@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import iterated, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    iterated,
-    of_kind,
-    real_array,
-)
+from herder._validation import real_array
 from herder.data.variables import Variable
 
 __all__ = [

@@ -19,6 +19,7 @@ from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     fit_rows,
+    generator,
     one_of,
     positive_int,
     require_finite,
@@ -136,7 +137,7 @@ class OnlineClassifier(FittedClassifier):
 
     def _run(self, training: TrainingPass, test: NDArray[np.intp], rule: Rule) -> None:
         """Make passes until there is nothing left to learn."""
-        rng = np.random.default_rng(self.random_state)
+        rng = generator(self.random_state)
         best, waited = (-1.0, self._weights), 0
         for n_iter in range(1, self.max_iter + 1):
             order = rng.permutation(training.order) if self.shuffle else training.order

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag, of_kind
 from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     finite_number,
-    flag,
-    of_kind,
     one_of,
     positive_int,
     positive_number,

@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from herder._arguments import function_or_none
 from herder._errors import ParameterError
-from herder._validation import function_or_none, one_of, positive_int
+from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress, WorkUnit, run_lanes
 from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of
