@@ -1,10 +1,10 @@
 """Hostile cases in a process of their own, with limits of time and memory.
 
 A case is anything that JSON can hold. The process calls a *maker*, a function named as
-``module:function``, once and without limits: there things are made, and compiled. What it returns
-is called with each case, under the limits, and returns a word for what happened (``SAME``,
-``REFUSED``, ``DIFFERENT``, or one of the caller's own). An exception that it lets pass is
-``FOREIGN``. After a crash or a hang, the rest goes on in a new process.
+``module:function``, once and without limits, with the texts in ``given``: there things are made,
+and compiled. What it returns is called with each case, under the limits, and returns a word for
+what happened (``SAME``, ``REFUSED``, ``DIFFERENT``, or one of the caller's own). An exception
+that it lets pass is ``FOREIGN``. After a crash or a hang, the rest goes on in a new process.
 
     found = run_cases("tests.abuse.test_state_files:make", cases)
     print(tally(found))
@@ -12,7 +12,7 @@ is called with each case, under the limits, and returns a word for what happened
 
 One case again, without limits, and with its traceback:
 
-    python -m tests.abuse.running tests.abuse.test_state_files:make '["nherd", "flip", 7, 1]'
+    python -m tests.abuse.running tests.abuse.test_state_files:make '["flip", "nherd", 7, 1]'
 """
 
 import json
@@ -70,7 +70,12 @@ class Found(NamedTuple):
 
 
 def run_cases(
-    maker: str, cases: Sequence[Any], *, seconds: int = 10, megabytes: int = 512
+    maker: str,
+    cases: Sequence[Any],
+    *,
+    given: Sequence[str] = (),
+    seconds: int = 10,
+    megabytes: int = 512,
 ) -> list[Found]:
     """Run all cases and return what happened to each, in order.
 
@@ -87,7 +92,7 @@ def run_cases(
                 worker = subprocess.Popen(
                     [
                         *(sys.executable, "-m", "tests.abuse.running", maker),
-                        *(str(todo), str(n_before), str(seconds), str(megabytes)),
+                        *(str(todo), str(n_before), str(seconds), str(megabytes), *given),
                     ],
                     cwd=ROOT,
                     env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": _paths()},
@@ -145,9 +150,9 @@ def _lines(worker: Any, patience: float) -> Iterator[bytes | None]:
             wait = patience
 
 
-def _made(maker: str) -> Callable[[Any], str]:
+def _made(maker: str, given: Sequence[str]) -> Callable[[Any], str]:
     module, name = maker.split(":")
-    return getattr(import_module(module), name)()
+    return getattr(import_module(module), name)(*given)
 
 
 def _limit(kind: int, value: int) -> None:
@@ -163,13 +168,13 @@ def _memory() -> int:
     return int(line.split()[1]) * 1024
 
 
-def _work(maker: str, todo: str, start: str, seconds: str, megabytes: str) -> None:
+def _work(maker: str, todo: str, start: str, seconds: str, megabytes: str, *given: str) -> None:
     """Run the cases from one on, and write a line for each."""
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what cases print must not come between
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    attempt = _made(maker)
+    attempt = _made(maker, given)
     print("ready", file=out)
     if sys.platform == "linux":
         _limit(resource.RLIMIT_DATA, _memory() + (int(megabytes) << 20))
@@ -183,7 +188,7 @@ def _work(maker: str, todo: str, start: str, seconds: str, megabytes: str) -> No
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        print(_made(sys.argv[1])(json.loads(sys.argv[2])))
-    else:
+    if sys.argv[2].startswith("/"):
         _work(*sys.argv[1:])
+    else:
+        print(_made(sys.argv[1], sys.argv[3:])(json.loads(sys.argv[2])))

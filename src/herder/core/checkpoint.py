@@ -6,6 +6,7 @@ kept as text, so they come back exactly.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterTypeError
 from herder.core.dynamics import Step
-from herder.core.plain import Arrays, Header, read_number
+from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State, load_as, nest, unnest, write_state
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
+
+#: A fraction as `str` writes it. `Fraction` reads more than that, such as 1e30000000.
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,11 +80,15 @@ class Checkpoint:
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
         """Return the checkpoint that `to_state` was called on."""
         weights, state = arrays["weights"], arrays["state"]
-        if header["exact"]:
-            weights = _from_text(weights).reshape(header["weights_shape"])
+        if read_number(header, "exact", bool):
+            text = read_array(arrays, "weights", (None,), np.uint8)
+            weights = _from_text(text).reshape(header["weights_shape"])
+        is_scalar = read_number(header, "scalar_state", bool)
+        if is_scalar and (state.shape != (1,) or state.dtype.kind not in "biu"):
+            raise ValueError(f"a state of shape {state.shape} and {state.dtype}, not an integer")
         return cls(
             weights=weights,
-            state=int(state[0]) if header["scalar_state"] else state,
+            state=int(state[0]) if is_scalar else state,
             t=read_number(header, "t"),
             scale=read_number(header, "scale", float),
             arrays=unnest("arrays.", arrays),
@@ -134,5 +142,7 @@ def _as_text(weights: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _from_text(text: NDArray[Any]) -> NDArray[Any]:
-    entries = [Fraction(entry) for entry in text.tobytes().decode("ascii").split()]
-    return np.array(entries, dtype=object)
+    entries = text.tobytes().decode("ascii").split()
+    if not all(map(FRACTION.fullmatch, entries)):
+        raise ValueError("weights that are not fractions")
+    return np.array([Fraction(entry) for entry in entries], dtype=object)

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from herder._errors import ParameterTypeError
 
 __all__ = [
+    "LARGEST_COUNT",
     "POSITIVE",
     "Arrays",
     "Header",
@@ -23,6 +24,7 @@ __all__ = [
     "plain_estimator",
     "read_array",
     "read_classes",
+    "read_dtype",
     "read_estimator",
     "read_number",
     "read_record",
@@ -66,9 +68,11 @@ def read_array(
     kind : dtype
         Its dtype.
     low, high : number, optional
-        Bounds of its entries, both included.
+        Bounds of its entries, both included. Integers that have a lower bound only are counts.
     """
     value = arrays[name]
+    if low is not None and high is None and value.dtype.kind in "iu":
+        high = LARGEST_COUNT
     lengths = zip(shape, value.shape, strict=False)
     fits = value.ndim == len(shape) and all(n is None or n == m for n, m in lengths)
     if not fits or value.dtype != kind:
@@ -140,12 +144,24 @@ def plain_classes(classes: NDArray[Any]) -> Header:
 
 def read_classes(plain: Header) -> NDArray[Any]:
     """Return the classes that `plain_classes` described."""
-    classes: NDArray[Any] = np.array(plain["values"], dtype=plain["dtype"])
-    if classes.dtype.kind not in CLASS_KINDS:
-        raise ValueError(f"classes of dtype {classes.dtype}")
-    if classes.ndim != 1 or (len(classes) > 1 and not (classes[:-1] < classes[1:]).all()):
+    values: list[Any] = plain["values"]
+    if type(values) is not list or not all(isinstance(v, int | float | str) for v in values):
+        raise ValueError("classes that are not numbers or texts")
+    classes: NDArray[Any] = np.array(values, read_dtype(plain["dtype"], CLASS_KINDS, values))
+    if not len(classes) or not (classes[:-1] < classes[1:]).all():
         raise ValueError("classes that are not in order")
     return classes
+
+
+def read_dtype(text: Any, kinds: str, values: Iterable[Any]) -> np.dtype[Any]:
+    """Return a dtype for values, of one of some kinds; texts are no wider than the longest."""
+    if not isinstance(text, str) or (dtype := np.dtype(text)).kind not in kinds:
+        raise ValueError(f"values of dtype {text!r}")
+    if dtype.kind not in "US":
+        return dtype
+    longest = max((len(value) for value in values if isinstance(value, str | bytes)), default=0)
+    width = min(dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize, longest)
+    return np.dtype(f"{dtype.kind}{width}")
 
 
 def _plain(key: str, value: Any) -> Any:

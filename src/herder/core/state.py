@@ -30,7 +30,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._errors import ParameterTypeError
+from herder._errors import ParameterError, ParameterTypeError
 from herder.core.files import PathLike, whole_file
 from herder.core.plain import Arrays, Header
 
@@ -183,9 +183,13 @@ def _check_version(path: PathLike, header: Header) -> int:
 def write_file(path: PathLike, arrays: Mapping[str, ArrayLike], header: Header) -> None:
     """Write arrays of numbers, a JSON header and their digest, whole or not at all."""
     safetensors = _safetensors()
+    try:
+        _path(path).resolve()
+    except (RuntimeError, ValueError) as error:  # links in a circle, a NUL
+        raise ParameterError("path", "name a file", str(path)) from error
     plain = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     for name, value in plain.items():
-        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+        if not _holds_numbers(value):
             kind = f"dtype {value.dtype}"
             raise ParameterTypeError(f"arrays[{name!r}]", "hold numbers", got=kind)
         plain[name] = value.astype(value.dtype.newbyteorder("="), copy=False)
@@ -204,19 +208,37 @@ def write_file(path: PathLike, arrays: Mapping[str, ArrayLike], header: Header) 
 def read_file(path: PathLike) -> tuple[Arrays, Header, bool]:
     """Read arrays, a header, and whether a digest proves them; one that does not is an error."""
     safetensors = _safetensors()
-    if not Path(path).is_file():
+    if not _path(path).is_file():
         raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
+    arrays: Arrays = {}
+    digest = None
     try:
         with safetensors.safe_open(path, framework="numpy") as stream:
-            arrays: Arrays = {name: stream.get_tensor(name) for name in list(stream.keys())}
             notes: dict[str, str] = stream.metadata() or {}
-        header: Any = json.loads(notes.get("meta", "{}"))
-        digest = header.pop("digest", None)
+            header: Any = json.loads(notes.get("meta", "null"))
+            if header is not None:  # else it is not ours: its arrays are of any size and dtype
+                digest = header.pop("digest", None)
+                arrays |= {name: stream.get_tensor(name) for name in list(stream.keys())}
     except (safetensors.SafetensorError, *FAULTS) as error:
         raise ModelFileError(f"{path} must be a whole safetensors file, got: {error}") from error
+    strange = [value.dtype.name for value in arrays.values() if not _holds_numbers(value)]
+    if header is None or strange:
+        found = f"arrays of {strange[0]}" if strange else "another safetensors file"
+        raise ModelFileError(f"{path} must be a model file of herder, got {found}")
     if digest is not None and digest != _digest(header, arrays):
         raise ModelFileError(f"{path} must be as it was written, got one that was changed")
     return arrays, header, digest is not None
+
+
+def _path(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise ParameterTypeError("path", "be a text or a path", path) from None
+
+
+def _holds_numbers(value: NDArray[Any]) -> bool:
+    return value.dtype.kind in "biuf" and value.dtype.itemsize <= 8
 
 
 def _safetensors() -> Any:

@@ -27,6 +27,9 @@ SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm", ".txt")
 #: A file with more different labels than this holds measurements, not classes.
 MAX_CLASSES = 10_000
 
+#: Words of a model file share at most 2 to this power features, as `herder learn` allows.
+MAX_HASH_BITS = 30
+
 
 @dataclass(frozen=True)
 class InputSpec:
@@ -49,7 +52,10 @@ class InputSpec:
         if "input" not in meta:
             return None
         try:
-            return read_record(cls, meta["input"])
+            found = read_record(cls, meta["input"])
+            if found.columns is not None and not 0 < found.columns.hash_bits <= MAX_HASH_BITS:
+                raise ValueError(f"hash_bits = {found.columns.hash_bits}")
+            return found
         except ValueError as error:
             raise ModelFileError(
                 f"{path} must say how rows become features, got {error}"

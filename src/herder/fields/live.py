@@ -22,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import any_array, of_kind
 from herder._errors import ParameterError
 from herder._validation import non_negative_int, one_of, real_array
+from herder.core.plain import LARGEST_COUNT
+from herder.core.units import largest
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
@@ -30,6 +32,7 @@ from herder.fields.clique import CliqueHerd
 from herder.fields.position import Position
 from herder.fields.system import Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
+from herder.models.graph import finite_array
 from herder.models.moments import Moments
 
 __all__ = ["RESTARTS", "HerdSettings", "MomentHerd", "Position", "Trace", "check_codes"]
@@ -44,6 +47,9 @@ RATE_UNITS = 1024
 
 #: Start weights beyond this are a mistake, and would cost exactness.
 MAX_START = 2**40
+
+#: Weights that a herd continues from: whole numbers are exact in float64 up to this one.
+MAX_WEIGHT = 2**53
 
 #: Steps between two looks at the clock, at most.
 STRIDE = 65_536
@@ -145,10 +151,12 @@ class MomentHerd:
         of_kind(position, "resume", Position, "a Position")
         if position.origin != self._origin:
             rule = "come from the same moments, encoding and rates"
-            raise ParameterError("resume", rule, got=f"one of {len(position.weights)} features")
+            raise ParameterError(
+                "resume", rule, got=f"one of {np.size(position.weights)} features"
+            )
         self._check_position(position)
         pool, order = self._pool(known, position.visited), _as_scan(scan, moments.n_variables)
-        limit = non_negative_int(max_sweeps, "max_sweeps")
+        limit = min(non_negative_int(max_sweeps, "max_sweeps"), LARGEST_COUNT)
         setup = Setup(position.weights, position.state, position.t, pool, order, limit)
         plain = self.rates is None
         if plain and binary.serves(self.features, moments.is_complete, setup):
@@ -269,11 +277,19 @@ class MomentHerd:
 
     def _check_position(self, position: Position) -> None:
         """Raise an error for a position that compiled code cannot use."""
-        weights, visited = position.weights, position.visited
-        if weights.shape != (self.features.n_features,) or len(visited) > MEMORY:
-            rule = f"hold {self.features.n_features} weights and at most {MEMORY} states visited"
-            raise ParameterError("resume", rule, got=f"{weights.shape} and {len(visited)}")
-        for codes in (position.state[None], visited):
+        n, weights = self.features.n_features, np.asarray(position.weights)
+        if weights.shape != (n,) or weights.dtype != np.int64:
+            found = f"shape {weights.shape} of {weights.dtype}"
+            raise ParameterError("resume", f"hold {n} weights of int64", got=found)
+        limit = MAX_WEIGHT if self.rates is None else 2**61 // self.features.layout.n_cliques
+        if largest(weights) > limit:
+            raise ParameterError("resume", f"hold weights within {limit}", largest(weights))
+        if type(position.t) is not int or not 0 <= position.t <= LARGEST_COUNT:
+            raise ParameterError("resume", "hold the number of steps", position.t)
+        if np.shape(position.visited)[:1] > (MEMORY,):
+            found = f"{len(position.visited)}"
+            raise ParameterError("resume", f"hold at most {MEMORY} states visited", got=found)
+        for codes in (np.asarray(position.state)[None], position.visited):
             check_codes(codes, self.moments, "resume")
 
     def _pool(self, rows: NDArray[np.integer] | None, visited: NDArray[np.integer]) -> Pool:
@@ -298,8 +314,9 @@ def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
 def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
     if scan is None:
         return np.arange(width)
-    order = np.asarray(scan)
-    if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(width)):
+    order = finite_array(scan, "scan")
+    is_whole = np.asarray(scan).dtype.kind in "iu" and order.ndim == 1
+    if not is_whole or not np.array_equal(np.sort(order), np.arange(width)):
         raise ParameterError("scan", f"be a permutation of 0 ... {width - 1}", scan)
     return order.astype(np.intp)
 

@@ -364,7 +364,7 @@ class MomentHerder(BaseEstimator):
         own = unnest("moments.", arrays)
         moments = moment_state.moments_from_state(own, header["moments"])
         herder = read_estimator(cls, header, moments.n_variables)
-        herder._adopt(moments, moment_state.form_of_plain(header["form"], moments.n_variables))
+        herder._adopt(moments, moment_state.form_of_plain(header["form"], moments.variables))
         if "rows" in arrays:
             herder._rows = check_codes(arrays["rows"], moments)
         if header["index"] is not None:

@@ -4,7 +4,7 @@ Labels are kept as JSON has them, dates and bytes as text. Frames come back as f
 dtypes of their columns as far as these have a name.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from importlib import import_module
@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from herder._errors import ParameterTypeError
-from herder.core.plain import Arrays, Header, read_array, read_number, read_record, read_texts
+from herder.core.plain import (
+    POSITIVE,
+    Arrays,
+    Header,
+    read_array,
+    read_dtype,
+    read_number,
+    read_record,
+    read_texts,
+)
 from herder.core.state import State
 from herder.data.table_form import TableForm
 from herder.data.variables import MAX_VALUES, Variable
@@ -64,11 +73,17 @@ def moments_from_state(arrays: Arrays, header: Header) -> Moments:
     if len(set(cliques)) < len(cliques) or any(not c or sorted({*c}) != [*c] for c in cliques):
         raise ValueError("cliques that are not sets of columns")
     layout = CliqueLayout.of([variable.n_values for variable in variables], cliques)
+    counts = read_array(arrays, "counts", (int(layout.offsets[-1]),))
+    totals = read_array(arrays, "totals", (len(cliques),), low=POSITIVE)
+    # of contradictory counts a cell may be below zero: what the counts of ones leave for it
+    most = np.repeat(totals * 2.0 ** members.shape[1], np.diff(layout.offsets))
+    if (np.abs(counts) > most).any():
+        raise ValueError(f"counts from {counts.min()} to {counts.max()} of {totals.max()} rows")
     return Moments(
         variables,
         cliques,
-        read_array(arrays, "counts", (int(layout.offsets[-1]),)),
-        read_array(arrays, "totals", (len(cliques),), low=0),
+        counts,
+        totals,
         read_number(header, "from_rows", bool),
         tuple(read_record(Contradiction, plain) for plain in header["conflicts"]),
     )
@@ -77,16 +92,20 @@ def moments_from_state(arrays: Arrays, header: Header) -> Moments:
 def _variable(plain: Header) -> Variable:
     values = tuple(_label(value) for value in plain["values"])
     edges = plain["edges"]
-    if not isinstance(plain["name"], str) or np.dtype(plain["dtype"]).kind not in KINDS:
-        raise ValueError(f"a column {plain['name']!r} of {plain['dtype']!r}")
+    dtype = str(plain["dtype"])
+    is_wide = np.dtype(dtype).kind in "US" and np.dtype(dtype).itemsize > 0  # texts: "str"
+    if not isinstance(plain["name"], str) or np.dtype(dtype).kind not in KINDS or is_wide:
+        raise ValueError(f"a column {plain['name']!r} of {dtype!r}")
     if not 0 < len(set(values)) == len(values) <= MAX_VALUES:
         raise ValueError(f"{len(values)} values of {plain['name']!r}, not all of them different")
     if edges is not None:
         cuts = np.array(edges, np.float64)
         if cuts.ndim != 1 or len(cuts) + 1 + (None in values) != len(values):
             raise ValueError(f"{len(edges)} edges of {plain['name']!r}")
+        if not np.isfinite(cuts).all() or not (np.diff(cuts) > 0).all():
+            raise ValueError(f"edges of {plain['name']!r} that are not in order")
         edges = tuple(cuts.tolist())
-    return Variable(plain["name"], values, plain["dtype"], edges)
+    return Variable(plain["name"], values, dtype, edges)
 
 
 def _plain_label(value: Any) -> Any:
@@ -120,11 +139,20 @@ def plain_form(form: TableForm) -> Header:
     }
 
 
-def form_of_plain(plain: Header, width: int) -> TableForm:
-    """Make the form that `plain_form` described, of a table of so many columns."""
+def form_of_plain(plain: Header, variables: Sequence[Variable]) -> TableForm:
+    """Make the form that `plain_form` described; it must be one that rows can come back in."""
+    form = _form(plain, variables)
+    n_values = [variable.n_values for variable in variables]
+    form.build(np.arange(max(n_values))[:, None] % n_values, variables)
+    return form
+
+
+def _form(plain: Header, variables: Sequence[Variable]) -> TableForm:
     kind, names = plain["kind"], tuple(read_texts(plain["names"], "names"))
+    width = len(variables)
     if kind in ("array", "sparse"):
-        return TableForm(kind, dtype=np.dtype(plain["dtype"]))
+        labels = [label for variable in variables for label in variable.values]
+        return TableForm(kind, dtype=read_dtype(plain["dtype"], KINDS, labels))
     if len(names) != width:
         raise ValueError(f"{len(names)} names of {width} columns")
     if kind == "mapping":

@@ -39,7 +39,7 @@ from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
 from herder.kernel.bandwidth import median_distance
-from herder.kernel.density_herding import TIE_TOL, DensityHerding
+from herder.kernel.density_herding import ARRAYS, TIE_TOL, DensityHerding, read_picks
 from herder.kernel.functions import KERNELS, Bandwidth, Energy, Gaussian, Kernel, Radial, Stein
 from herder.kernel.mixture import GaussianMixture, as_bandwidth, as_floats, halton
 
@@ -197,6 +197,10 @@ def _check_resume(density: Density, resume: Any) -> None:
     if not isinstance(resume, DensityHerding):
         kind = type(resume).__name__
         raise ParameterTypeError("resume", "be an earlier result of herd_density", got=kind)
+    try:
+        read_picks({name: np.asarray(getattr(resume, name)) for name in ARRAYS})
+    except ValueError as error:
+        raise ParameterError("resume", "be a whole result", got=str(error)) from error
     d, earlier = density.n_features, resume.points.shape[1]
     if d not in (None, earlier):
         raise ParameterError("resume", f"come from this target, of {d} dimensions", earlier)

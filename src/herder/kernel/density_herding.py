@@ -12,7 +12,7 @@ from herder.core.summary import Block, Fact, Facts, Summarised, Summary, Text, c
 from herder.kernel.bandwidth import plain_kernel, read_kernel
 from herder.kernel.functions import Bandwidth, Kernel, diagonal_of
 
-__all__ = ["TIE_TOL", "DensityHerding"]
+__all__ = ["ARRAYS", "TIE_TOL", "DensityHerding", "read_picks"]
 
 #: Auxiliary points whose scores are this close, relative to the largest kernel mean, tie, and
 #: the first is the start: rounding never decides.
@@ -112,17 +112,11 @@ class DensityHerding(Summarised):
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
         """Make a result of what `to_state` returned."""
-        points = read_array(arrays, "points", (None, None))
-        n, d = points.shape
-        auxiliary = read_array(arrays, "auxiliary", (None, d))
+        found = read_picks(arrays)
         return cls(
-            points=points,
-            kernel=read_kernel(header["kernel"], d),
-            means=read_array(arrays, "means", (n,)),
-            sums=read_array(arrays, "sums", (n,)),
+            kernel=read_kernel(header["kernel"], found["points"].shape[1]),
             squared_norm=read_number(header, "squared_norm", float, low=None),
-            auxiliary=auxiliary,
-            auxiliary_sums=read_array(arrays, "auxiliary_sums", (len(auxiliary),)),
+            **found,
         )
 
     def __len__(self) -> int:
@@ -130,3 +124,19 @@ class DensityHerding(Summarised):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.points, dtype=dtype, copy=copy)
+
+
+def read_picks(arrays: Arrays) -> Arrays:
+    """Return copies of the arrays of a result, whose shapes must agree."""
+    points = read_array(arrays, "points", (None, None))
+    n, d = points.shape
+    if not n:
+        raise ValueError("no points")
+    auxiliary = read_array(arrays, "auxiliary", (None, d))
+    return {
+        "points": points,
+        "means": read_array(arrays, "means", (n,)),
+        "sums": read_array(arrays, "sums", (n,)),
+        "auxiliary": auxiliary,
+        "auxiliary_sums": read_array(arrays, "auxiliary_sums", (len(auxiliary),)),
+    }

@@ -137,9 +137,11 @@ def kernel_herd(
     target = candidates.mean(weight, progress=progress) if given is None else given.values
     if not isinstance(resume, KernelHerding | None):
         raise ParameterTypeError("resume", "be a KernelHerding", got=type(resume).__name__)
-    scores = (target if resume is None else resume.scores).copy()
+    scores = np.array(target if resume is None else resume.scores)
     if scores.shape != target.shape:
-        raise ParameterError("resume", f"come from {len(target)} rows", len(scores))
+        raise ParameterError("resume", f"come from {len(target)} rows", np.size(scores))
+    if scores.dtype != np.float64 or not np.isfinite(scores).all():
+        raise ParameterError("resume", "hold finite scores", got=f"{scores.dtype}")
     indices = np.empty(n_picks, dtype=np.intp)
     tie_tol = DOUBLE_TIES * typical(candidates.diagonal)
     for t in range(n_picks):

@@ -221,6 +221,8 @@ class FittedMachine(BaseEstimator):
             machine._stream = OnlineFit.from_state(unnest("stream.", arrays), header["stream"])
             if len(machine._stream.biases) != n:
                 raise ValueError(f"a stream of {len(machine._stream.biases)} columns, not {n}")
+        elif "total" not in header:
+            raise ValueError("neither sums nor a stream")
         if "total" in header:
             machine._sums = (
                 read_number(header, "total", float),

@@ -180,6 +180,8 @@ class SpanGaussian:
         packed = self.size * (self.size + 1) // 2
         self._drift = read_array(arrays, "drift", (self.size,))
         self._factor = read_array(arrays, "factor", (packed,))
+        if not (self._factor[np.cumsum(np.arange(1, self.size + 1)) - 1] > 0).all():
+            raise ValueError("a factor with zeros on its diagonal")
         self._cover = read_array(arrays, "cover", (packed,))
         scales = read_array(arrays, "scales", (2,), low=POSITIVE, high=1.0)
         self.keep, self.precision = scales.tolist()

@@ -55,6 +55,9 @@ SLOTS = 2**12
 #: Streams of words: marks of states and names of sites have 1 and 3, first states odd ones above.
 FIRST = 5
 
+#: Slots that a key is from its own, on average, in a table that is crowded: below one as a rule.
+CROWDED = 64
+
 #: No weight is ever as far from zero as this, and sums of such numbers do not overflow.
 FAR = 2**60
 
@@ -244,11 +247,15 @@ class _ContextHerd:
 
     def _grow(self, old: _jit.Contexts) -> None:
         """Move contexts to a table in which one more sweep fits."""
-        size = SLOTS
-        while int(old.met[0]) + len(self.order) > size * 2 // 3:
-            size *= 2
+        size = self._size(int(old.met[0]))
         self.contexts = _empty_contexts(size, self.graph.fields.shape[1])
         _jit.move_contexts(old, self.contexts)
+
+    def _size(self, n_contexts: int) -> int:
+        size = SLOTS
+        while n_contexts + len(self.order) > size * 2 // 3:
+            size *= 2
+        return size
 
     def advance(self, out: NDArray[np.uint8]) -> None:
         """Fill each row with the state after one more sweep."""
@@ -275,11 +282,15 @@ class _ContextHerd:
         self.x = read_array(arrays, "x", self.x.shape, np.uint8, high=n_states - 1)
         first = read_array(arrays, "first", (None,), np.uint64)
         shape = (len(first), n_states)
+        chances = read_array(arrays, "chances", shape, np.int64, low=0, high=_jit.UNIT)
+        if (chances.sum(axis=1) != _jit.UNIT).any():
+            raise ValueError("chances that do not add up to one")
+        _check_scattered(first, self._size(len(first)))
         found = _jit.Contexts(
             first,
             read_array(arrays, "second", (len(first),), np.uint64),
             read_array(arrays, "weights", shape, np.int64, low=-FAR, high=FAR),
-            read_array(arrays, "chances", shape, np.int64, low=0, high=_jit.UNIT),
+            chances,
             np.array([len(first)], dtype=np.int64),
         )
         self._grow(found)
@@ -287,6 +298,15 @@ class _ContextHerd:
     def diagnostics(self) -> dict[str, Any]:
         """Return the number of weights that are kept."""
         return {"n_weights": int(self.contexts.met[0]) * (self.contexts.weights.shape[1] - 1)}
+
+
+def _check_scattered(first: NDArray[np.uint64], size: int) -> None:
+    """Refuse keys that would be in each other's way: a table of them would take for ever."""
+    turn = np.arange(len(first))
+    homes = np.sort((first & np.uint64(size - 1)).astype(np.int64))
+    taken = np.maximum.accumulate(homes - turn) + turn  # each takes the next slot that is free
+    if len(first) and (taken - homes).mean() > CROWDED:
+        raise ValueError("keys of neighbourhoods that are not scattered")
 
 
 def _as_potts(model: Field) -> PottsModel:

@@ -112,7 +112,11 @@ class Monitor:
         if found.shape[:1] != (n_rows,):
             rule = f"return one value for each of {n_rows} states"
             raise ParameterError("functions", rule, got=f"shape {found.shape} of {name}")
-        self.sums[name] = self.sums.get(name, 0.0) + found.astype(np.float64).sum(axis=0)
+        before = self.sums.get(name, np.zeros(found.shape[1:]))
+        if before.shape != found.shape[1:]:
+            rule = f"return values of shape {before.shape}, as before"
+            raise ParameterError("functions", rule, got=f"shape {found.shape[1:]} of {name}")
+        self.sums[name] = before + found.astype(np.float64).sum(axis=0)
 
     @property
     def totals(self) -> NDArray[np.int64]:
@@ -140,14 +144,28 @@ class Monitor:
     def restore(self, arrays: Arrays) -> None:
         """Resume from what `arrays` returned."""
         n_sweeps, length = read_array(arrays, "counts", (2,), np.int64, low=1).tolist()
-        if length & (length - 1) or n_sweeps > N_BATCHES * length:
+        # batches are merged in pairs when all are full, so that half of them always are
+        fewest = 1 if length == 1 else N_BATCHES * length // 2
+        if length & (length - 1) or not fewest <= n_sweeps <= N_BATCHES * length:
             raise ValueError(f"{n_sweeps} sweeps in batches of {length}")
         kind = np.int32 if length < LONG_BATCH else np.int64
         shape = self.batches.shape
         self.batches = read_array(arrays, "batches", shape, kind, low=0, high=length)
+        lengths = np.clip(n_sweeps - length * np.arange(N_BATCHES), 0, length)[:, None]
+        totals = self.batches.sum(axis=2, dtype=np.int64)
+        if (totals != lengths if shape[2] > 1 else totals > lengths).any():
+            raise ValueError(f"batches that do not count {n_sweeps} sweeps")
         self.pairs = read_array(arrays, "pairs", self.pairs.shape, np.int64, low=0, high=n_sweeps)
+        if (self.pairs.sum(axis=(1, 2)) != n_sweeps).any():
+            raise ValueError(f"pairs that do not count {n_sweeps} sweeps")
         self.n_sweeps, self.length = n_sweeps, length
-        self.sums = {k: v.astype(np.float64) for k, v in unnest("sum.", arrays).items()}
+        self.sums = {k: _read_sum(v, k) for k, v in unnest("sum.", arrays).items()}
+
+
+def _read_sum(total: NDArray[Any], name: str) -> NDArray[np.float64]:
+    if total.dtype != np.float64:
+        raise ValueError(f"sum.{name} of {total.dtype}")
+    return np.array(total)
 
 
 def batch_errors(monitors: list[Monitor]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

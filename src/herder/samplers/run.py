@@ -301,16 +301,31 @@ def _restore(
     if position.method != method or position.origin != origin:
         rule = f"come from {method} with the same model and options"
         raise ParameterError("resume", rule, got=f"one from {position.method}")
-    if len(position.chains) != len(chains):
-        found = f"{len(position.chains)}: set n_chains"
-        raise ParameterError("resume", f"have {len(chains)} chains", got=found)
-    for chain, monitor, at in zip(chains, monitors, position.chains, strict=True):
-        monitor.check_same(at.counted)
-        try:
+    try:
+        if len(position.chains) != len(chains):
+            found = f"{len(position.chains)}: set n_chains"
+            raise ParameterError("resume", f"have {len(chains)} chains", got=found)
+        for chain, monitor, at in zip(chains, monitors, position.chains, strict=True):
+            monitor.check_same(at.counted)
             chain.restore(dict(at.arrays))
             for generator, state in zip(chain.generators, at.generators, strict=True):
-                generator.bit_generator.state = dict(state)
+                _set_generator(generator, state)
             monitor.restore(dict(at.counted))
-        except FAULTS as error:
-            rule = f"hold the whole state of {method}"
-            raise ParameterError("resume", rule, got=str(error)) from error
+        if len({monitor.n_sweeps for monitor in monitors}) > 1:
+            raise ValueError("chains of different lengths")
+    except ParameterError:
+        raise
+    except FAULTS as error:
+        rule = f"hold the whole state of {method}"
+        raise ParameterError("resume", rule, got=str(error)) from error
+
+
+def _set_generator(generator: np.random.Generator, state: Any) -> None:
+    """Set the state of a generator, which must be one that a PCG64 can have."""
+    seed, left = state["state"], (state["has_uint32"], state["uinteger"])
+    numbers = (seed["state"], seed["inc"], *left)
+    limits = (2**128, 2**128, 2, 2**32)
+    whole = all(type(n) is int and 0 <= n < m for n, m in zip(numbers, limits, strict=True))
+    if not whole or not seed["inc"] % 2:  # with an even one numbers would soon repeat
+        raise ValueError(f"a random generator at {seed}")
+    generator.bit_generator.state = dict(state)
