@@ -8,7 +8,6 @@ import herder
 from herder import thin
 from herder.cli import app
 from herder.data import open_table, write_table
-from herder.data.sample import Roles, read_sample
 from tests.cli.samples import DROPPED, NAMES, columns, numbers
 
 
@@ -66,7 +65,7 @@ def test_arrays_keep_their_dtype(tmp_path, suffix, save):
     assert np.load(tmp_path / "out.npy").dtype == np.float32
 
 
-def test_draws_are_located_and_stay_mapped(draws, tmp_path):
+def test_draws_are_located(draws, tmp_path):
     run(draws, "-n", 7, "-o", tmp_path / "few.npy", "--indices", tmp_path / "idx.csv")
     X = np.load(draws)
     chosen = thin(X, 7)
@@ -74,9 +73,6 @@ def test_draws_are_located_and_stay_mapped(draws, tmp_path):
     assert list(found) == ["row", "weight", "chain", "draw"]
     assert np.array_equal(X[found["chain"], found["draw"]], np.load(tmp_path / "few.npy"))
     assert np.array_equal(found["row"], chosen.indices)
-    sample = read_sample(draws, Roles())
-    assert sample.is_mapped
-    assert not read_sample(draws, Roles(columns=("x1",))).is_mapped
 
 
 def test_columns_and_drop_say_the_same(plants, tmp_path):

@@ -211,7 +211,8 @@ def test_files_of_switches_are_compact_and_come_back(tmp_path, suffix, order):
     if suffix == ".csv":
         lines = path.read_text().splitlines()
         assert "value_a" not in lines[0]
-        assert len(lines) == 1 + len(moments.cliques)
+        assert lines[1] == f"(rows){',' * order}{len(moments.cliques)},"
+        assert len(lines) == 2 + len(moments.cliques)
 
 
 AWKWARD = [
@@ -289,3 +290,73 @@ def test_a_name_with_a_typo_is_told_from_a_new_one(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join([*lines, "rian,wind,25,100"]) + "\n")
     with pytest.raises(ValueError, match="or is 'rain' meant"):
         Moments.load(tmp_path / "a.csv")
+
+
+# Tables that were cut short
+
+WORDS = {"colour": ["red", "green", "red", "blue"], "size": [10, 20, 20, 10]}
+CUT = {
+    "switches": Moments.from_data(np.random.default_rng(3).integers(0, 2, (400, 3))),
+    "words": Moments.from_data(WORDS),
+    "declared": Moments.from_data(WORDS, cliques=[("size",), ("colour", "size")]),
+    "odd names": Moments.from_data({"(rows)": ["(rows)", 'a\n,"b', "x", "4"], "7": [1, 2, 2, 1]}),
+    "weights": Moments.from_data([[0, 1], [1, 1], [0, 0]], sample_weight=[0.1, 0.7, 0.3]),
+    "one": Moments.from_data([[0], [1], [1]], 1),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_every_cut_of_a_csv_file_is_refused(tmp_path, name):
+    path = tmp_path / "m.csv"
+    CUT[name].save(path)
+    data = path.read_bytes()
+    assert same(Moments.load(path), CUT[name])
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match=r"m\.csv"):
+            Moments.load(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
+def test_every_cut_of_other_files_is_refused(tmp_path, suffix):
+    path = tmp_path / f"m{suffix}"
+    CUT["one"].save(path)
+    data = path.read_bytes()
+    for length in range(0, len(data), 7):
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match=rf"m\{suffix}"):
+            Moments.load(path)
+
+
+ROWS = "variable_a,count,total\n(rows),{},\na,5,10\nb,4,10\n"
+
+
+def test_a_table_has_the_rows_that_it_says(tmp_path):
+    plain_form = ROWS.replace("(rows),{},\n", "")
+    assert same(typed(ROWS.format(2), tmp_path), typed(plain_form, tmp_path))
+    for number, rule in [
+        (1, "must be followed by 1 rows, as its count says, got 2"),
+        (3, "line 2 of .* must be followed by 3 rows, as its count says, got 2: the table was cut"),
+        ("", "count must be a number, got a blank in line 2"),
+    ]:
+        with pytest.raises(ValueError, match=rule):
+            typed(ROWS.format(number), tmp_path)
+    with pytest.raises(ValueError, match="must end with a line end, got none"):
+        typed(ROWS.format(2)[:-2], tmp_path)
+    assert typed(plain_form[:-1], tmp_path).totals.tolist() == [10, 10]
+
+
+def test_two_tables_one_below_the_other_have_their_own_numbers(tmp_path):
+    second = "(rows),1,\nc,3,10\n"
+    assert typed(ROWS.format(2) + second, tmp_path).names == ("a", "b", "c")
+    with pytest.raises(ValueError, match="line 5 of .* must be followed by 1 rows.* got 0"):
+        typed(ROWS.format(2) + second[:10], tmp_path)
+    assert same(plain(("(rows)", 1, ""), ("a", 5, 10), columns="variable_a count total"),
+                plain(("a", 5, 10), columns="variable_a count total"))  # fmt: skip
+
+
+def test_numbers_of_very_many_digits_are_text(tmp_path):
+    digits = "9" * 5000  # Python refuses to read them as a number
+    text = f"variable_a,value_a,count,total\na,{digits},5,10\na,1,5,10\n"
+    (variable,) = typed(text, tmp_path).variables
+    assert variable.values == (1, digits)

@@ -89,7 +89,7 @@ def read_field(
     states : str or None
         ``"0,1"`` or ``"-1,1"``, for a list of edges.
     max_memory : int
-        Bytes that a grid may take.
+        Bytes that a grid, or the rows of a file, may take.
     """
     path = Path(text)
     is_list = not is_made(text) and path.suffix.lower() in EDGE_SUFFIXES
@@ -97,7 +97,7 @@ def read_field(
         if value is not None and not is_list:
             raise ParameterError(option, "come with a list of edges", got=f"{value} for {text}")
     if is_list:
-        return _read_edges(path, biases, _alphabet(states))
+        return _read_edges(path, biases, _alphabet(states), max_memory)
     if is_made(text):
         return _make(text, max_memory)
     if path.suffix.lower() != MODEL_SUFFIX and not path.is_file():
@@ -151,14 +151,16 @@ def _alphabet(states: str | None) -> tuple[int, int]:
     raise ParameterError("states", "be 0,1 or -1,1", states)
 
 
-def _read_edges(path: Path, biases: Path | None, states: tuple[int, int]) -> GivenField:
+def _read_edges(
+    path: Path, biases: Path | None, states: tuple[int, int], max_memory: int
+) -> GivenField:
     """Read edges and biases; sites are what either file names."""
-    table = _columns(path, ("source", "target", "weight"))
+    table = _columns(path, ("source", "target", "weight"), max_memory)
     ends = [_labels(path, "source", table), _labels(path, "target", table)]
     weights = _numbers(path, "weight", table)
     local: dict[str, float] = {}
     if biases is not None:
-        values = _columns(biases, ("site", "bias"))
+        values = _columns(biases, ("site", "bias"), max_memory)
         sites = _labels(biases, "site", values)
         for site, bias in zip(sites, _numbers(biases, "bias", values).tolist(), strict=True):
             if site in local:
@@ -194,15 +196,16 @@ def _loose(biases: Path | None, sites: Sequence[str]) -> tuple[str, ...]:
     return (f"{counted(len(sites), 'site')} of {biases.name} {verb} no edge: {named}",)
 
 
-def _columns(path: Path, wanted: Sequence[str]) -> dict[str, NDArray[Any]]:
-    source = open_table(path)
+def _columns(path: Path, wanted: Sequence[str], max_memory: int) -> dict[str, NDArray[Any]]:
+    source = open_table(path, max_memory=max_memory)
     lacking = [name for name in wanted if name not in source.names]
     if lacking:
         raise ValueError(
             f"{path} must have the columns {', '.join(wanted)}, got {', '.join(source.names[:8])}"
         )
-    parts = list(source.chunks())
-    return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
+    require_memory(source.n_rows * source.row_bytes, max_memory, f"the rows of {path}")
+    table = source.whole()
+    return {name: table[name] for name in wanted}
 
 
 def _labels(path: Path, name: str, table: dict[str, NDArray[Any]]) -> list[str]:
@@ -229,7 +232,7 @@ def _numbers(path: Path, name: str, table: dict[str, NDArray[Any]]) -> NDArray[n
 def _in_order(labels: Sequence[str]) -> list[str]:
     """Return labels once each: whole numbers by size, others as they come."""
     distinct = list(dict.fromkeys(labels))
-    if all(re.fullmatch("-?[0-9]+", label) for label in distinct):
+    if all(re.fullmatch("-?[0-9]{1,1000}", label) for label in distinct):
         return sorted(distinct, key=int)
     return distinct
 

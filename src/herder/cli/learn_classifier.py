@@ -218,7 +218,8 @@ def learn_classifier(
 
     broken = BrokenRows(skip_broken, SKIP_BROKEN)  # replace(broken) counts anew
     model, kept = (None, None) if start is None else _read_start(start, new_classes)
-    files = open_labelled(train, role="train", broken=broken, n_features=features, weight=weight)
+    reading: Any = {"broken": broken, "max_memory": run.max_memory}
+    files = open_labelled(train, role="train", n_features=features, weight=weight, **reading)
     columns = None
     if not files.tables:
         run.refuse(("text", "category", "drop", "label", "weight"), "for svmlight lines")
@@ -237,7 +238,7 @@ def learn_classifier(
             _require_columns(model, columns, start)
     unit_length = normalise if kept is None else kept.normalise
     files = replace(files, input=InputSpec(columns, unit_length))
-    tests = None if test is None else _open_test(test, files, broken)
+    tests = None if test is None else _open_test(test, files, reading)
     scan = files.scan(broken, run.progress) if files.can_repeat else None
     if tests is not None and tests.can_repeat:
         tests.scan(replace(broken), run.progress)
@@ -322,13 +323,13 @@ def _require_columns(model: Any, columns: "FeatureColumns", start: Path | None) 
         )
 
 
-def _open_test(path: Path, files: "LabelledFiles", broken: "BrokenRows") -> "LabelledFiles":
+def _open_test(path: Path, files: "LabelledFiles", reading: dict[str, Any]) -> "LabelledFiles":
     from herder.data.labelled import open_labelled
     from herder.data.svmlight import STDIN
 
     if path == STDIN and STDIN in files.paths:
         raise ParameterError("test", "not be the standard input if the rows come from it", got="-")
-    tests = open_labelled([path], role="test", broken=broken, input=files.input)
+    tests = open_labelled([path], role="test", input=files.input, **reading)
     if bool(tests.tables) != bool(files.tables):
         raise ParameterError("test", "be a file like the one to learn from", str(path))
     return tests

@@ -36,17 +36,18 @@ def moments(
     """
     from herder import Moments
     from herder.data import open_table
-    from herder.models.published import is_plain_table
+    from herder.models.published import is_plain_table, load
 
-    if is_plain_table(table):
-        counts = Moments.load(table, contradictions="allow")
+    limit = run.max_memory
+    if is_plain_table(table, limit):
+        counts = load(table, limit)
     else:
         counts = Moments.from_chunks(
-            open_table(table).within(run.max_memory, "counting", run.progress),
+            open_table(table, max_memory=limit).within(limit, "counting", run.progress),
             order,
             missing=missing,
             bins=parse_bins(bins),
-            max_memory=run.max_memory,
+            max_memory=limit,
         )
     if output is not None:
         counts.save(run.part(output))

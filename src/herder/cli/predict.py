@@ -299,7 +299,8 @@ def _predict_field(
         return explained
     source = open_table(data)
     sites = field.names or tuple(f"x{i}" for i in range(field.n_sites))
-    lacking = [name for name in sites if name not in source.names]
+    known = set(source.names)
+    lacking = [name for name in sites if name not in known]
     if lacking:
         raise ValueError(f"{data} must have a column {lacking[0]!r}, as the model has, got none")
     low, high = field.states

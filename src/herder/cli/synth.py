@@ -90,10 +90,11 @@ def synth(
     part = run.part(output)
     from herder import MomentHerder, Moments
     from herder.data import open_table, write_table
-    from herder.models.published import is_plain_table
+    from herder.models.published import is_plain_table, load
 
-    plain = is_plain_table(table)
-    given = Moments.load(table, contradictions="allow") if plain else open_table(table)
+    limit = run.max_memory
+    plain = is_plain_table(table, limit)
+    given = load(table, limit) if plain else open_table(table, max_memory=limit)
     if isinstance(given, Moments) and order not in (2, given.order):  # 2 is for tables
         rule = f"be left out for a file of counts, which has order {given.order}"
         raise ParameterError("order", rule, order)
@@ -109,7 +110,7 @@ def synth(
     if isinstance(given, Moments):
         model.fit_moments(given)
     else:
-        model.fit_source(given, max_memory=run.max_memory, progress=run.progress)
+        model.fit_source(given, max_memory=limit, progress=run.progress)
     names = model.moments_.names
     made = model.synthesise(
         n,

@@ -194,7 +194,7 @@ def thin(
     positive_int(n, "n")
     length = read_number(bandwidth, "bandwidth", word="median")
     roles = Roles(tuple(columns), tuple(drop), label_column, sample_weight or log_weight)
-    sample = read_sample(table, roles, run.progress)
+    sample = read_sample(table, roles, run.progress, max_memory=run.max_memory)
     names = _output_names(sample, weighted=weights != "uniform" or label_column is not None)
     _require_format(output, names, sample)
     with_mmd, note = _plan(run, sample)
@@ -208,7 +208,7 @@ def thin(
         weights=weights,
         sample_weight=None if sample_weight is None else sample.weight,
         log_weight=None if log_weight is None else sample.weight,
-        score=None if scores is None else read_scores(scores, sample),
+        score=None if scores is None else read_scores(scores, sample, run.max_memory),
         y=sample.labels,
         allocation=allocation,
         approximate=approximate,
@@ -280,7 +280,7 @@ def _plan(run: Run, sample: "Sample") -> tuple[bool, str]:
         note = f"the MMD to all rows was not computed{about if typed['mmd'] is None else ''}"
         distance = Cost(0.0, 0.0, 0.0)
     memory = max(choice.memory, distance.memory)
-    needed = memory + (0 if sample.is_mapped else sample.values.nbytes)
+    needed = memory + sample.values.nbytes
     what, remedy = (f"{rows:,} rows of {d} columns", "use fewer --columns")
     require_memory(needed, run.max_memory, what, remedy)
     total = Cost(choice.pairs + distance.pairs, choice.seconds + distance.seconds, memory)

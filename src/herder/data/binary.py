@@ -94,7 +94,7 @@ def read_binary(
     for path in paths:
         if path.suffix.lower() not in TABLE_SUFFIXES:
             raise ParameterError(role, f"be a table ({', '.join(TABLE_SUFFIXES)})", str(path))
-    sources = [open_table(path) for path in paths]
+    sources = [open_table(path, max_memory=max_memory) for path in paths]
     wanted = _chosen(sources[0], drop, weight) if like is None else like.names
     if like is not None and not all(weight in source.names for source in sources):
         weight = None
@@ -105,7 +105,8 @@ def read_binary(
     parts, weights = [], []
     for source in sources:
         needs = wanted if weight is None else (*wanted, weight)
-        lacking = [name for name in needs if name not in source.names]
+        known = set(source.names)
+        lacking = [name for name in needs if name not in known]
         if lacking:
             raise ValueError(f"{source.path} must have a column {lacking[0]!r}, got none")
         for block in source.blocks(CHUNK_BYTES):

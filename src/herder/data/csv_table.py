@@ -8,6 +8,7 @@ word among its numbers is text, and readers that need numbers can name the line 
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,15 +19,26 @@ from herder.data.broken import BrokenRows
 from herder.data.numerals import INT, NUMBER, SPECIAL
 from herder.data.source import TEXT_BYTES, Block, BrokenRow, Chunk, TableSource
 
-__all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
+__all__ = ["csv_names", "is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
 
 #: Fields that are read at a time while the types are found.
 CSV_BLOCK = 2**17
 
+#: Characters of the longest line; a file without line ends is no table.
+MAX_LINE = 256 * 2**20
+
+#: More digits than any number of 64 bits has; Python refuses to read thousands of them.
+MAX_DIGITS = 20
+
+
+def csv_names(path: Path) -> list[str]:
+    """Return the first row of a file, whatever it holds."""
+    return next(_blocks(path, 1))[1][0]
+
 
 def open_csv(path: Path, broken: BrokenRows) -> TableSource:
     """Open a file after a first pass that finds column types; ``broken`` takes broken rows."""
-    names = _header(path, next(_blocks(path, 1))[1][0])
+    names = _header(path, csv_names(path))
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
     n_rows = 0
@@ -60,7 +72,11 @@ def open_csv(path: Path, broken: BrokenRows) -> TableSource:
             lines, rows, odd = _parted(*block, len(names))
             columns = zip(*rows, strict=True) if rows else [()] * len(names)
             parsed = zip(names, parsers, columns, strict=True)
-            chunk = {name: parse(column) for name, parse, column in parsed}
+            try:
+                chunk = {name: parse(column) for name, parse, column in parsed}
+            except (ValueError, OverflowError) as error:
+                rule = f"{path} must stay as it is while it is read"
+                raise ValueError(f"{rule}, got text that was a number before") from error
             yield Block(chunk, np.array(lines, np.int64), odd)
 
     return TableSource(path, names, n_rows, len(names) * (TEXT_BYTES + 8), read, "line")
@@ -96,7 +112,7 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
     rows: list[list[str]] = []
     size, before, is_empty = 1, 0, True
     with open(path, newline="", encoding="utf-8-sig") as stream:
-        reader = csv.reader(stream, strict=True)
+        reader = csv.reader(_lines(path, stream), strict=True)
         try:
             for row in reader:
                 if row:
@@ -108,7 +124,8 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
                         lines, rows, size = [], [], n
                 before = reader.line_num
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path} must be UTF-8 text, got: {error}") from error
+            where = f"{error.reason} in line {_undecoded(path):,}"
+            raise ValueError(f"{path} must be UTF-8 text, got: {where}") from error
         except csv.Error as error:
             where = f"line {before + 1}: {error}"
             raise ValueError(f"{path} must be comma-separated text, got {where}") from error
@@ -116,6 +133,26 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
         yield lines, rows
     if is_empty:
         raise ValueError(f"{path} must hold a table, got only blank lines")
+
+
+def _lines(path: Path, stream: IO[str]) -> Iterator[str]:
+    """Yield the lines of a text file; what is no text is refused before it fills the memory."""
+    for number, line in enumerate(iter(partial(stream.readline, MAX_LINE), ""), 1):
+        if len(line) == MAX_LINE or "\0" in line:
+            found = "a NUL" if "\0" in line else f"more than {MAX_LINE:,} characters"
+            raise ValueError(f"{path} must be text, got {found} in line {number:,}")
+        yield line
+
+
+def _undecoded(path: Path) -> int:
+    """Return the first line that is not UTF-8: text is decoded in blocks, ahead of its lines."""
+    with open(path, "rb") as stream:
+        for number, line in enumerate(iter(partial(stream.readline, MAX_LINE), b""), 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 0
 
 
 def _parted(
@@ -142,7 +179,7 @@ def _kind(kind: str, fields: set[str]) -> str:
             kind = "float"
         elif len(field) > 18 and INT.fullmatch(field):
             # A number of more than 19 digits is an identifier: as float it would lose digits.
-            if not -(2**63) <= int(field) < 2**63:
+            if len(field) > MAX_DIGITS or not -(2**63) <= int(field) < 2**63:
                 return "text"
         elif kind == "int" and not INT.fullmatch(field):
             kind = "float"

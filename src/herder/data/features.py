@@ -154,7 +154,8 @@ def read_features(
     wanted = [*columns.numbers, *columns.text, *columns.category]
     wanted += [columns.label] if need_label else []
     wanted += [] if weight is None else [weight]
-    lacking = [name for name in wanted if name not in source.names]
+    known = set(source.names)
+    lacking = [name for name in wanted if name not in known]
     if lacking:
         raise ValueError(
             f"{source.path} must have the columns that the model was trained on, got no "

@@ -16,7 +16,7 @@ from herder.core.summary import counted
 from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
 from herder.data.features import FeatureColumns, read_features
-from herder.data.source import TableSource, silent
+from herder.data.source import TableSource, file_stamp, require_unchanged, silent
 from herder.data.svmlight import STDIN, read_svmlight
 from herder.data.tables import TABLE_SUFFIXES, open_table
 
@@ -114,6 +114,8 @@ class LabelledFiles:
         Whether rows without a label are broken.
     n_features : int or None
         Rows of svmlight with an index from here on are broken.
+    stamps : mapping of Path to tuple of int
+        Size and time of files of svmlight lines when they were opened; a pipe has none.
     """
 
     paths: Sequence[Path]
@@ -122,6 +124,7 @@ class LabelledFiles:
     weight: str | None = None
     need_label: bool = True
     n_features: int | None = None
+    stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def can_repeat(self) -> bool:
@@ -150,10 +153,12 @@ class LabelledFiles:
                     self.tables[k], columns, broken, hashed=features, **options
                 )
             done = 0
+            require_unchanged(path, self.stamps.get(path))
             for batch in batches:
                 done = batch.done
                 batch = replace(batch, done=before + done)
                 yield _normalised(batch) if features and self.input.normalise else batch
+            require_unchanged(path, self.stamps.get(path))
             before += done
 
     def scan(self, broken: BrokenRows, progress: Progress = silent) -> LabelledScan:
@@ -189,6 +194,7 @@ def open_labelled(
     *,
     role: str = "path",
     broken: BrokenRows | None = None,
+    max_memory: int | None = None,
     **options: Any,
 ) -> LabelledFiles:
     """Open files of svmlight lines or tables.
@@ -202,6 +208,8 @@ def open_labelled(
     broken : BrokenRows, optional
         Says whether rows of a csv file with too few or too many fields are left out; it is not
         changed.
+    max_memory : int, optional
+        Refuse a table of which one row takes more bytes.
     **options
         Of `LabelledFiles`.
     """
@@ -223,8 +231,12 @@ def open_labelled(
     if [str(path) for path in paths].count("-") > 1:
         raise ValueError("files must name the standard input once, got - twice")
     if kinds == {True}:
-        return LabelledFiles(paths, **options)
-    tables = [open_table(path, broken=replace(broken or BrokenRows())) for path in paths]
+        stamps = {path: file_stamp(path) for path in paths if path.is_file()}
+        return LabelledFiles(paths, stamps=stamps, **options)
+    tables = [
+        open_table(path, broken=replace(broken or BrokenRows()), max_memory=max_memory)
+        for path in paths
+    ]
     return LabelledFiles(paths, tables, **options)
 
 

@@ -1,6 +1,7 @@
 """Parquet through pyarrow, which is imported only here and only when asked for."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,29 +25,48 @@ def import_pyarrow(path: PathLike) -> Any:
     return pyarrow
 
 
+@contextmanager
+def _reading(pa: Any, path: Path) -> Iterator[Any]:
+    """Open a file; checksums of its pages are compared where it has them."""
+    try:
+        with pa.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise ValueError(f"{path} must be a whole .parquet file, got: {error}") from error
+
+
 def open_parquet(path: Path) -> TableSource:
     """Read the schema, and whether each column has missing values."""
     pa = import_pyarrow(path)
-    try:
-        with pa.parquet.ParquetFile(path) as file:
-            schema, n_rows = file.schema_arrow, file.metadata.num_rows
-            names = tuple(schema.names)
-            for field in schema:
-                if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
-                    found = f"{field.type} in {field.name!r}"
-                    raise ValueError(f"{path} must have columns of numbers or text, got {found}")
-            gaps = [_has_nulls(file, j) for j in range(len(names))]
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} must be a whole .parquet file, got: {error}") from error
+    with _reading(pa, path) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        names = tuple(schema.names)
+        for field in schema:
+            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
+                found = f"{field.type} in {field.name!r}"
+                raise ValueError(f"{path} must have columns of numbers or text, got {found}")
+        _require_sizes(path, file.metadata, len(names))
+        gaps = [_has_nulls(file, j) for j in range(len(names))]
 
     def read(n: int) -> Iterator[Chunk]:
-        with pa.parquet.ParquetFile(path) as file:
+        with _reading(pa, path) as file:
             for batch in file.iter_batches(batch_size=n):
                 columns = zip(names, batch.columns, gaps, strict=True)
                 yield {name: _from_arrow(pa, column, gap) for name, column, gap in columns}
 
     text = [not (pa.types.is_integer(f.type) or pa.types.is_floating(f.type)) for f in schema]
     return TableSource(path, names, n_rows, sum(8 + TEXT_BYTES * t for t in text), read)
+
+
+def _require_sizes(path: Path, metadata: Any, n_columns: int) -> None:
+    """Refuse a file whose parts do not add up to the size that it says."""
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    fit = sum(group.num_rows for group in groups) == metadata.num_rows
+    for group in groups:
+        sizes = {group.column(j).num_values for j in range(group.num_columns)}
+        fit = fit and group.num_columns == n_columns and sizes == {group.num_rows}
+    if not fit:
+        raise ValueError(f"{path} must be a whole .parquet file, got parts of other sizes")
 
 
 def _has_nulls(file: Any, j: int) -> bool:
@@ -69,6 +89,8 @@ def _from_arrow(pa: Any, column: Any, gaps: bool) -> NDArray[Any]:
         column = column.dictionary_decode()
     kind = column.type
     is_exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    if is_exact and not gaps and column.null_count:
+        raise pa.ArrowInvalid("missing values that its statistics do not count")
     if pa.types.is_floating(kind) or (is_exact and not gaps):
         return np.array(column.to_numpy(zero_copy_only=False))
     if is_exact or pa.types.is_null(kind):
@@ -90,7 +112,7 @@ def write_parquet(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -
             break
     kinds = [pa.string() if kind == pa.null() else kind for kind in kinds]
     schema = pa.schema(list(zip(names, kinds, strict=True)))
-    with pa.parquet.ParquetWriter(part, schema) as writer:
+    with pa.parquet.ParquetWriter(part, schema, write_page_checksum=True) as writer:
         for columns in chain(waiting, blocks):
             writer.write_batch(_as_batch(pa, schema, columns))
 

@@ -1,4 +1,4 @@
-"""A sample in a file: its numbers in memory or mapped, the other columns read again.
+"""A sample in a file: its numbers in memory, the other columns read again.
 
 Columns that distances are taken over are read once. All columns of the chosen rows are read
 again at the end, so that text and labels come along and nothing else is kept in memory.
@@ -16,15 +16,15 @@ from herder._errors import ParameterError
 from herder.core.lanes import Progress
 from herder.core.summary import listed
 from herder.data.numerals import as_floats
-from herder.data.numpy_table import map_array
+from herder.data.numpy_table import read_array
 from herder.data.rows import Rows, require_finite
-from herder.data.source import Chunk, TableSource, silent
+from herder.data.source import Chunk, TableSource, require_room, silent
 from herder.data.tables import open_table
 
 __all__ = ["Roles", "Sample", "read_sample", "read_scores"]
 
-#: Bytes of one chunk while a file is read.
-CHUNK_BYTES = 32 * 2**20
+#: Bytes of one chunk while a file is read, and its share of a memory limit at most.
+CHUNK_BYTES, CHUNK_SHARE = 32 * 2**20, 16
 
 #: Rows that a trial of the output's format is made of, besides those with gaps.
 N_TRIAL = 4
@@ -54,7 +54,7 @@ class Roles:
     def used(self, path: Path, names: Sequence[str]) -> list[str]:
         """Return the columns that distances are taken over."""
         kept = _split(self.columns, names, "columns", path)
-        aside: list[str] = []
+        aside: dict[str, None] = {}
         for role, texts in {
             "drop": self.drop,
             "label_column": [self.label] if self.label is not None else [],
@@ -64,7 +64,7 @@ class Roles:
             twice = [name for name in found if name in kept]
             if twice:
                 raise ParameterError(role, "name none of the columns to use", twice[0])
-            aside += found
+            aside |= found
         used = [name for name in kept or names if name not in aside]
         if not used:
             raise ValueError(f"{path} must have a column left to measure distances by, got none")
@@ -82,7 +82,7 @@ class Sample:
     names, used : sequence of str
         All columns, and those that distances are taken over.
     values : ndarray of shape (n, d)
-        The latter, mapped where the file allows it.
+        The latter, as floats.
     shape : tuple of int
         (n,) or (chains, draws).
     labels, weight : ndarray of shape (n,) or None
@@ -108,16 +108,10 @@ class Sample:
         """The sample as `herder.thin` takes it."""
         return Rows(self.values, tuple(self.used), self.shape, "file")
 
-    @property
-    def is_mapped(self) -> bool:
-        """Whether the numbers stay in their file."""
-        base: Any = self.values
-        while base is not None and not isinstance(base, np.memmap):
-            base = base.base
-        return base is not None
 
-
-def read_sample(path: Path, roles: Roles, progress: Progress = silent) -> Sample:
+def read_sample(
+    path: Path, roles: Roles, progress: Progress = silent, *, max_memory: int | None = None
+) -> Sample:
     """Read a file of rows, or of chains and draws; what is not numbers is refused by name.
 
     Parameters
@@ -128,30 +122,34 @@ def read_sample(path: Path, roles: Roles, progress: Progress = silent) -> Sample
         What its columns are for.
     progress : callable, optional
         Called with the share that has been read, and what is being done.
+    max_memory : int, optional
+        Refuse numbers that take more bytes, before they are read.
     """
     if path.suffix.lower() == ".npy":
-        sample = _map_sample(path, roles)
+        sample = _array_sample(path, roles, max_memory)
     else:
         progress(0.0, f"opening {path.name}")
-        source = open_table(path)
+        source = open_table(path, max_memory=max_memory)
         progress(1.0, f"opening {path.name}")
-        sample = _load_sample(source, roles, progress)
+        sample = _load_sample(source, roles, progress, max_memory)
     require_finite(sample.rows)
     return sample
 
 
-def read_scores(path: Path, sample: Sample) -> NDArray[Any]:
+def read_scores(path: Path, sample: Sample, max_memory: int | None = None) -> NDArray[Any]:
     """Read the gradients of the log density at the rows, one for every used column."""
     if path.suffix.lower() == ".npy":
-        array = map_array(path, ndims=(2, 3))
+        array = read_array(path, ndims=(2, 3), max_memory=max_memory)
         values = array.reshape(-1, array.shape[-1])
         names = [f"x{j}" for j in range(values.shape[1])]
     else:
-        columns = open_table(path).whole()
+        source = open_table(path, max_memory=max_memory)
+        require_room(source.row_bytes * source.n_rows, max_memory, f"the rows of {path}")
+        columns = source.whole()
         names, values = list(columns), np.column_stack(list(columns.values()))
     wanted = sample.values.shape
     if set(sample.used) <= set(names):
-        values = values[:, [names.index(name) for name in sample.used]]
+        values = values[:, _places(sample.used, names)]
     if values.shape != wanted:
         raise ValueError(
             f"{path} must have {wanted[0]:,} rows and a column for each of "
@@ -162,24 +160,31 @@ def read_scores(path: Path, sample: Sample) -> NDArray[Any]:
     return values
 
 
-def _map_sample(path: Path, roles: Roles) -> Sample:
-    array = map_array(path, ndims=(2, 3))
-    if 0 in array.shape:
-        raise ValueError(f"{path} must hold at least one row and one column, got {array.shape}")
+def _places(wanted: Sequence[str], names: Sequence[str]) -> list[int]:
+    place = {name: j for j, name in enumerate(names)}
+    return [place[name] for name in wanted]
+
+
+def _array_sample(path: Path, roles: Roles, max_memory: int | None) -> Sample:
+    array = read_array(path, ndims=(2, 3), max_memory=max_memory)
     shape = array.shape[:-1]
     flat = array.reshape(-1, array.shape[-1])
     names = [f"x{j}" for j in range(flat.shape[1])]
     used = roles.used(path, names)
     if flat.dtype.kind not in "biuf":
         _refuse_text(path, used, roles)
-    # A selection of columns is a copy; all of them stay in the file.
-    part = flat if len(used) == len(names) else flat[:, [names.index(name) for name in used]]
+    dtype = np.dtype(np.float32 if flat.dtype in (np.float16, np.float32) else np.float64)
+    part = flat
+    if len(used) < len(names) or flat.dtype != dtype:
+        size = flat.nbytes + len(flat) * len(used) * dtype.itemsize
+        require_room(size, max_memory, f"{len(flat):,} rows of {path}")
+        part = flat[:, _places(used, names)].astype(dtype, copy=False)
 
     def column(name: str | None) -> NDArray[Any] | None:
-        return None if name is None else np.array(flat[:, names.index(name)])
+        return None if name is None else flat[:, names.index(name)].copy()
 
     def take(indices: NDArray[np.intp]) -> Chunk:
-        rows = np.asarray(flat[indices])
+        rows = flat[indices]
         return {name: rows[:, j] for j, name in enumerate(names)}
 
     labels, weight = column(roles.label), column(roles.weight)
@@ -187,7 +192,9 @@ def _map_sample(path: Path, roles: Roles) -> Sample:
     return Sample(path, names, used, part, shape, labels, weight, trial, take)
 
 
-def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sample:
+def _load_sample(
+    source: TableSource, roles: Roles, progress: Progress, max_memory: int | None
+) -> Sample:
     names, n = list(source.names), source.n_rows
     used = roles.used(source.path, names)
     values: NDArray[Any] = np.empty(0)
@@ -196,13 +203,17 @@ def _load_sample(source: TableSource, roles: Roles, progress: Progress) -> Sampl
     }
     trial: list[Chunk] = []
     start = 0
-    for chunk in source.chunks(CHUNK_BYTES):
+    share = CHUNK_BYTES if max_memory is None else max_memory // CHUNK_SHARE
+    for chunk in source.chunks(min(CHUNK_BYTES, share)):
         odd = [name for name in used if _has_text(chunk[name])]
         if odd:
             _refuse_text(source.path, odd, roles)
         if not start:
             narrow = all(chunk[name].dtype in (np.float32, np.float16) for name in used)
-            values = np.empty((n, len(used)), np.float32 if narrow else np.float64)
+            dtype = np.dtype(np.float32 if narrow else np.float64)
+            size = n * len(used) * dtype.itemsize
+            require_room(size, max_memory, f"{n:,} rows of {source.path}")
+            values = np.empty((n, len(used)), dtype)
         stop = start + len(chunk[names[0]])
         for j, name in enumerate(used):
             values[start:stop, j] = as_floats(chunk[name], float)
@@ -239,13 +250,13 @@ def _refuse_text(path: Path, odd: Sequence[str], roles: Roles) -> None:
     )
 
 
-def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) -> list[str]:
-    """Read names joined by commas; a name that itself has a comma is given alone."""
-    found: list[str] = []
+def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) -> dict[str, None]:
+    """Read names joined by commas, each once; a name that has a comma is given alone."""
+    known = set(names)
+    found: dict[str, None] = {}
     for text in texts:
-        parts = [text] if text in names else [part.strip() for part in text.split(",")]
-        for part in parts:
-            if part not in names:
+        for part in [text] if text in known else map(str.strip, text.split(",")):
+            if part not in known:
                 raise ParameterError(role, f"name columns of {path}, {listed(names, 20)}", part)
-        found += [part for part in parts if part not in found]
+            found[part] = None
     return found

@@ -1,5 +1,10 @@
-"""What the table formats share."""
+"""What the table formats share.
 
+A file is read more than once: to check it, to count its rows, to take some of them. So an opened
+source remembers the size and the time of its file, and refuses a file that was changed since.
+"""
+
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterTypeError
+from herder._validation import require_memory
+
 __all__ = [
     "TEXT_BYTES",
     "Block",
@@ -16,8 +24,13 @@ __all__ = [
     "Chunk",
     "TableSource",
     "UnfitError",
+    "as_path",
     "as_text",
+    "existing_file",
+    "file_stamp",
     "repeated",
+    "require_room",
+    "require_unchanged",
     "silent",
     "width",
 ]
@@ -63,6 +76,39 @@ def repeated(names: Iterable[Any]) -> Any:
     return Counter(names).most_common(1)[0][0]
 
 
+def as_path(path: object) -> Path:
+    """Return the name of a file as a path."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterTypeError("path", "be a str or a path", got=type(path).__name__)
+    return Path(path)
+
+
+def existing_file(path: object) -> Path:
+    """Return the path of a file that exists: not a folder, a pipe or a device."""
+    file = as_path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
+    return file
+
+
+def file_stamp(path: Path) -> tuple[int, int]:
+    """Return size and time of a file, by which a change is noticed."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def require_unchanged(path: Path, stamp: tuple[int, int] | None) -> None:
+    """Refuse a file that is not as it was; without a ``stamp`` nothing is known of it."""
+    if stamp is not None and file_stamp(path) != stamp:
+        raise ValueError(f"{path} must stay as it is while it is read, got a changed file")
+
+
+def require_room(needed: int, max_memory: int | None, what: str) -> None:
+    """Refuse what takes more bytes than the memory limit, if there is one."""
+    if max_memory is not None:
+        require_memory(needed, max_memory, what)
+
+
 def silent(share: float, note: str) -> None:
     """Report no progress."""
 
@@ -85,6 +131,8 @@ class TableSource:
         Yields blocks, or chunks, of a given number of rows.
     unit : {"row", "line"}
         What places of rows count.
+    stamp : tuple of int, optional
+        Size and time of the file when it was opened.
     """
 
     path: Path
@@ -93,16 +141,26 @@ class TableSource:
     row_bytes: int
     read: Callable[[int], Iterator[Block]] | Callable[[int], Iterator[Chunk]]
     unit: str = "row"
+    stamp: tuple[int, int] | None = None
 
     def blocks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Block]:
         """Yield consecutive rows with their places, about ``max_bytes`` at a time."""
+        require_unchanged(self.path, self.stamp)
         before = 0
-        for found in self.read(max(1, max_bytes // max(1, self.row_bytes))):
-            if isinstance(found, dict):
-                places = np.arange(len(found[self.names[0]])) + before + 1
-                before += len(places)
-                found = Block(found, places)
-            yield found
+        try:
+            for found in self.read(max(1, max_bytes // max(1, self.row_bytes))):
+                if isinstance(found, dict):
+                    places = np.arange(len(found[self.names[0]])) + before + 1
+                    found = Block(found, places)
+                before += len(found)
+                yield found
+        except (ValueError, OSError):
+            require_unchanged(self.path, self.stamp)  # which explains it better
+            raise
+        require_unchanged(self.path, self.stamp)
+        if before != self.n_rows:
+            rule = f"{self.path} must hold the {self.n_rows:,} rows that it had when it was opened"
+            raise ValueError(f"{rule}, got {before:,}")
 
     def chunks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """Yield the columns of consecutive rows alone."""
@@ -137,8 +195,7 @@ class TableSource:
             start, low = stop, high
             if low == len(ranked):
                 break
-        if low < len(ranked):
-            raise ValueError(f"{self.path} must stay as it is while it is read, got fewer rows")
+        require_unchanged(self.path, self.stamp)
         back = np.argsort(order)
         return {name: np.concatenate([p[name] for p in parts])[back] for name in self.names}
 

@@ -1,6 +1,7 @@
 """Tables by the suffix of their file."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +14,16 @@ from herder.data.broken import BrokenRows
 from herder.data.csv_table import open_csv, write_csv
 from herder.data.numpy_table import open_npy, open_npz, write_npy, write_npz
 from herder.data.parquet_table import import_pyarrow, open_parquet, write_parquet
-from herder.data.source import Chunk, TableSource, UnfitError, repeated
+from herder.data.source import (
+    Chunk,
+    TableSource,
+    UnfitError,
+    as_path,
+    existing_file,
+    file_stamp,
+    repeated,
+    require_room,
+)
 
 __all__ = ["TABLE_SUFFIXES", "check_format", "open_table", "write_table"]
 
@@ -27,7 +37,9 @@ _FORMATS: dict[str, tuple[Callable[..., TableSource], Callable[..., None]]] = {
 TABLE_SUFFIXES = tuple(_FORMATS)
 
 
-def open_table(path: PathLike, *, broken: BrokenRows | None = None) -> TableSource:
+def open_table(
+    path: PathLike, *, broken: BrokenRows | None = None, max_memory: int | None = None
+) -> TableSource:
     """Open a .csv, .npy, .npz or .parquet table; the file is checked, not loaded.
 
     Parameters
@@ -37,20 +49,26 @@ def open_table(path: PathLike, *, broken: BrokenRows | None = None) -> TableSour
     broken : BrokenRows, optional
         Takes the rows of a csv file that have more or fewer fields than the header; without it
         such a row is an error.
+    max_memory : int, optional
+        Refuse a table of which one row takes more bytes.
     """
     opener, _ = _format(path)
-    file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"path must name a file that exists, got {str(path)!r}")
-    if file.stat().st_size == 0:
+    file = existing_file(path)
+    stamp = file_stamp(file)
+    if stamp[0] == 0:
         raise ValueError(f"{path} must hold a table, got an empty file")
-    source = open_csv(file, broken or BrokenRows()) if opener is open_csv else opener(file)
+    if opener is open_csv:
+        source = open_csv(file, broken or BrokenRows())
+    else:
+        source = open_parquet(file) if opener is open_parquet else opener(file, max_memory)
+    source = replace(source, stamp=stamp)
     if len(set(source.names)) < len(source.names):
         twice = repeated(source.names)
         raise ValueError(f"{path} must have distinct column names, got {twice!r} twice")
     if not source.names or source.n_rows == 0:
         shape = f"{source.n_rows} rows and {len(source.names)} columns"
         raise ValueError(f"{path} must hold at least one row and one column, got {shape}")
+    require_room(source.row_bytes, max_memory, f"a row of {path}")
     return source
 
 
@@ -90,7 +108,7 @@ def check_format(path: PathLike, columns: Mapping[str, Any]) -> None:
 
 
 def _format(path: PathLike) -> tuple[Callable[..., TableSource], Callable[..., None]]:
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise ValueError(f"path must end in .csv, .npy, .npz or .parquet, got {str(path)!r}")
     return _FORMATS[suffix]

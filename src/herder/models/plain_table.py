@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import combinations, groupby, product
+from itertools import combinations, groupby, pairwise, product
 from string import ascii_lowercase
 from typing import Any
 
@@ -16,7 +16,7 @@ from herder.data.variables import Variable, alphabet
 from herder.models.consistency import MAX_LISTED, ROUNDING, Contradiction, clique_title
 from herder.models.counting import exclude
 from herder.models.moments import Moments
-from herder.models.plain_text import is_blank, read_label, read_name
+from herder.models.plain_text import ROWS, is_blank, read_label, read_name, states_rows
 from herder.models.stated import Statement, in_words, mean_count, spread
 
 __all__ = ["moments_of_rows", "tables_of_ones"]
@@ -138,7 +138,10 @@ def moments_of_rows(
     nothing = [None] * len(fields["count"])
     pairs = [(fields[f"variable_{x}"], fields.get(f"value_{x}", nothing)) for x in letters]
     totals = fields.get("total", nothing)
+    _require_rows(reader, fields)
     for row, (count, of) in enumerate(zip(fields["count"], totals, strict=True)):
+        if states_rows(fields["variable_a"][row]):
+            continue
         given = [(who[row], what[row]) for who, what in pairs if not is_blank(who[row])]
         if not given:
             raise reader.error("variable_a must be given", "a blank", row)
@@ -191,6 +194,20 @@ def _known_columns(
             rule = f"{title} must have a column {name!r}{hint}"
             raise ValueError(f"{rule}, got {', '.join(columns)}")
     return fields, letters
+
+
+def _require_rows(reader: _Reader, fields: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse a table with more or fewer rows than it says; up to the next such row, if any."""
+    names = fields["variable_a"]
+    said = [row for row, name in enumerate(names) if states_rows(name)]
+    for row, after in pairwise([*said, len(names)]):
+        number, found = reader.number(fields["count"][row], "count", row), after - row - 1
+        if number != found:
+            raise ValueError(
+                f"{reader.where(row)} must be followed by {number:g} rows, as its count says, got "
+                f"{found}: the table was cut short, or changed without its row {ROWS}, which may "
+                "be deleted"
+            )
 
 
 def _variable(reader: _Reader, name: str) -> Variable:

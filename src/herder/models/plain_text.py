@@ -7,10 +7,25 @@ from typing import Any
 from herder.data.columns import is_missing
 from herder.data.numerals import is_int, is_number, python_reads
 
-__all__ = ["MISSING", "is_blank", "label_text", "name_text", "read_label", "read_name"]
+__all__ = [
+    "MISSING",
+    "ROWS",
+    "is_blank",
+    "label_text",
+    "name_text",
+    "read_label",
+    "read_name",
+    "states_rows",
+]
 
 #: How the label of a missing value is written.
 MISSING = "(missing)"
+
+#: What stands in place of a name in the row that says how many rows follow.
+ROWS = "(rows)"
+
+#: Whole numbers with more digits are text; Python refuses to read thousands of them.
+MAX_DIGITS = 1000
 
 
 def is_blank(field: Any) -> bool:
@@ -47,7 +62,7 @@ def read_label(field: Any) -> Hashable:
         return None
     if _is_quoted(text):
         return text[1:-1]
-    if is_int(text):
+    if is_int(text) and len(text) <= MAX_DIGITS:
         return int(text)
     if is_number(text) and math.isfinite(float(text)):
         return read_label(float(text))
@@ -56,14 +71,19 @@ def read_label(field: Any) -> Hashable:
 
 def name_text(name: str) -> str:
     """Write a name so that `read_name` reads it back, also if a file takes it for a number."""
-    number = python_reads(name) and not is_int(name)
-    return f"'{name}'" if number or read_name(name) != name or not name else name
+    other = (python_reads(name) and not is_int(name)) or states_rows(name)
+    return f"'{name}'" if other or read_name(name) != name or not name else name
 
 
 def read_name(field: Any) -> str:
     """Read the name of a column."""
     text = str(field).strip()
     return text[1:-1] if _is_quoted(text) else text
+
+
+def states_rows(field: Any) -> bool:
+    """Return whether a row says how many follow, by the field where others have a name."""
+    return isinstance(field, str) and field.strip() == ROWS
 
 
 def _is_quoted(text: str) -> bool:

@@ -20,6 +20,9 @@ matter.
 - A row with nothing but ``variable_a`` (and ``value_a``) names a column (and one of its
   labels) ahead of its counts. It is needed only where columns or labels have an order
   other than that of first mention or that of sorting.
+- A row with ``(rows)`` in place of a name says in its ``count`` how many rows follow. If there
+  are more or fewer, the table is refused: it was cut short. `save` writes it into csv files (the
+  others cannot be read if they are cut short); in a table typed by hand it may be left out.
 - The same count may be listed again, also in another order of the columns or over another
   total (60 of 300 and 100 of 500).
 
@@ -34,10 +37,9 @@ each other, which is refused unless contradictions are allowed; then
 - `Moments.contradictions` lists it, with both statements. A file that is saved has the means.
 """
 
-import csv
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, product
-from os import PathLike
+from os import SEEK_END, PathLike
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -48,13 +50,15 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError, ParameterTypeError
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
+from herder.data.csv_table import csv_names
+from herder.data.source import as_path, require_room
 from herder.data.variables import Variable, alphabet
 from herder.models.consistency import ROUNDING
 from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques
 from herder.models.moments import Moments
 from herder.models.plain_table import moments_of_rows, tables_of_ones
-from herder.models.plain_text import label_text, name_text
+from herder.models.plain_text import ROWS, label_text, name_text, states_rows
 
 __all__ = ["is_plain_table", "load", "read_counts", "save"]
 
@@ -99,15 +103,13 @@ def read_counts(
     return moments_of_rows(columns, total=total, names=names)
 
 
-def is_plain_table(path: str | PathLike[str]) -> bool:
+def is_plain_table(path: str | PathLike[str], max_memory: int | None = None) -> bool:
     """Return whether the columns of a file are those of a plain table of counts."""
-    file = Path(path)
+    file = as_path(path)
     if file.suffix.lower() == ".csv" and file.is_file():
-        # only the header: a file typed by hand need not be a regular table
-        with open(file, newline="", encoding="utf-8-sig", errors="replace") as stream:
-            names = next(csv.reader(stream), [])
+        names = csv_names(file)  # a file typed by hand need not be a regular table
     else:
-        names = list(open_table(file).names)
+        names = list(open_table(file, max_memory=max_memory).names)
     found = {name.strip().lower() for name in names}
     looks = found & {"variable_a", "variable_b", "count", "total"}
     if {"variable_a", "count"} <= found:
@@ -120,18 +122,33 @@ def is_plain_table(path: str | PathLike[str]) -> bool:
     return False
 
 
-def load(path: str | PathLike[str]) -> Moments:
+def load(path: str | PathLike[str], max_memory: int | None = None) -> Moments:
     """Read a plain table from a csv, npz or parquet file."""
-    table = open_table(path)
+    table = open_table(path, max_memory=max_memory)
+    require_room(table.n_rows * table.row_bytes, max_memory, f"the rows of {path}")
     blocks = list(table.blocks())
     columns: dict[str, list[Any]] = {
         name: [item for block in blocks for item in block.columns[name].tolist()]
         for name in table.names
     }
     places = np.concatenate([block.places for block in blocks])
+    if any(states_rows(name) for name in columns.get("variable_a", ())):
+        _require_line_end(table.path)
     return moments_of_rows(
         columns, title=str(path), where=lambda row: f"{table.unit} {places[row]} of {path}"
     )
+
+
+def _require_line_end(path: Path) -> None:
+    """Refuse a csv file whose last number may have lost digits, the number of rows being right."""
+    if path.suffix.lower() == ".csv":
+        with open(path, "rb") as stream:
+            stream.seek(-1, SEEK_END)
+            if stream.read(1) not in b"\r\n":
+                raise ValueError(
+                    f"{path} must end with a line end, got none: the file was cut short, or "
+                    f"changed without its row {ROWS}, which may be deleted"
+                )
 
 
 def save(moments: Moments, path: str | PathLike[str]) -> None:
@@ -147,16 +164,20 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
         for cell in product(*(fields[i] for i in clique)):
             twice = 2 if len(cell) == 1 and moments.order > 1 else 1  # a single: a = b
             rows.append([text for texts in cell for text in texts] * twice)
+    blank: list[Any] = [""] * len(declared)
     width = len(names) - 2
-    padded = (row + [""] * (width - len(row)) for row in rows)
-    columns = [_objects(column) for column in zip(*padded, strict=True)]
+    padded = [row + [""] * (width - len(row)) for row in rows]
     offsets = moments.layout.offsets
     counts = moments.counts[offsets[1:] - 1] if compact else moments.counts
     n_counts = 1 if compact else np.diff(offsets)
     numbers = [_whole(counts), _whole(np.repeat(moments.totals, n_counts))]
-    if declared:
-        blank = [""] * len(declared)
+    if as_path(path).suffix.lower() == ".csv":
+        padded.insert(0, [ROWS, *[""] * (width - 1)])
+        above = [[len(rows), *blank], ["", *blank]]
+        numbers = [_objects([*a, *n.tolist()]) for a, n in zip(above, numbers, strict=True)]
+    elif declared:
         numbers = [_objects([*blank, *map(str, n.tolist())]) for n in numbers]
+    columns = [_objects(column) for column in zip(*padded, strict=True)]
     write_table(path, names, [dict(zip(names, [*columns, *numbers], strict=True))])
 
 
