@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import plain_array
 
 __all__ = [
-    "any_array",
     "check_function",
     "file_path",
     "flag",
@@ -24,14 +21,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-
-def any_array(values: Any, name: str, rule: str) -> NDArray[Any]:
-    """Return ``values`` as `plain_array` does; what cannot be an array breaks the rule."""
-    try:
-        return plain_array(values)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterTypeError(name, rule, got=type(values).__name__) from None
 
 
 def check_function(value: Any, name: str) -> Any:
@@ -77,7 +66,10 @@ def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
 
 def listed(values: Any, name: str, what: str) -> list[Any]:
     """Return the entries of an iterable that is no text, which are called ``what``."""
-    return list(iterated(values, name, what))
+    try:
+        return list(iterated(values, name, what))
+    except NotImplementedError:  # some sparse matrices have no rows to go through
+        raise ParameterTypeError(name, f"be a sequence of {what}", got=_words(values)) from None
 
 
 def mapping(values: Any, name: str, what: str) -> Mapping[Any, Any]:

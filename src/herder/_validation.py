@@ -12,6 +12,7 @@ from herder._csr import distinct_columns, sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 
 __all__ = [
+    "any_array",
     "check_classes",
     "check_fitted",
     "column_of_labels",
@@ -76,6 +77,15 @@ def plain_array(values: Any) -> NDArray[Any]:
     if given.dtype.kind == "f":
         return given.filled(np.nan)
     return given.astype(object).filled(None)
+
+
+def any_array(values: Any, name: str, rule: str) -> NDArray[Any]:
+    """Return ``values`` as `plain_array` does; what cannot be an array breaks the rule."""
+    try:
+        return plain_array(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        got = f"{type(values).__name__}: {error}"
+        raise ParameterTypeError(name, rule, got=got) from None
 
 
 def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.float64]:
@@ -148,7 +158,8 @@ def _validated(estimator: object, X: Any, **options: Any) -> Any:
     check: Any = validation.validate_data
     given = X
     if form in ("array", "sparse"):
-        given = plain_array(X) if form == "array" else sound_sparse(X)
+        rule = "be rows of numbers"
+        given = any_array(X, "X", rule) if form == "array" else sound_sparse(X)
         if given.dtype.kind == "c":
             raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
     try:

@@ -128,6 +128,7 @@ def _is_known_warning(one: Any) -> bool:
         home.startswith(("herder.", "sklearn."))
         or "/sklearn/utils/" in one.filename
         or (one.category is DeprecationWarning and "is deprecated: use" in str(one.message))
+        or (one.category is RuntimeWarning and "rows were left out" in str(one.message))
     )
 
 

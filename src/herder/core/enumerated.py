@@ -142,6 +142,8 @@ class EnumeratedSystem:
 
     def residual(self, weights: NDArray[Any], state: int, t: int) -> NDArray[Any]:
         """Return the target minus the row of the state."""
+        if not isinstance(state, int | np.integer) or not 0 <= state < len(self.features):
+            raise ParameterError("state", f"be a row from 0 to {len(self.features) - 1}", state)
         return self.target - self.features[state]
 
     def tipi(self, weights: ArrayLike) -> Number:

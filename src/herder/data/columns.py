@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array
 from herder.data.source import repeated
@@ -84,6 +85,7 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
     """Return the columns of a table, all of one length; ``names`` replace those of the table."""
     found, raw = named_columns(X) or _array_columns(X)
     if names is not None:
+        names = listed(names, "names", "texts")
         if len(names) != len(raw):
             raise ParameterError("names", f"have one name per column ({len(raw)})", len(names))
         found = tuple(str(name) for name in names)

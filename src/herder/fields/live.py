@@ -19,9 +19,14 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import any_array, of_kind
+from herder._arguments import of_kind
 from herder._errors import ParameterError
-from herder._validation import non_negative_int, one_of, real_array
+from herder._validation import (
+    any_array,
+    non_negative_int,
+    one_of,
+    real_array,
+)
 from herder.core.plain import LARGEST_COUNT
 from herder.core.units import largest
 from herder.data.variables import code_dtype

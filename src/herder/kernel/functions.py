@@ -77,7 +77,8 @@ class Radial:
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
         """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
-        _PROFILES[self.shape](gram)
+        with np.errstate(invalid="ignore"):  # rows that are not finite have no finite kernel
+            _PROFILES[self.shape](gram)
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import any_array
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_number
+from herder._validation import (
+    any_array,
+    positive_number,
+)
 from herder.core.plain import Arrays, Header, read_array, read_texts
 from herder.core.state import State
 from herder.models.graph import (

@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from herder._arguments import any_array, flag
+from herder._arguments import flag
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number, real_array
+from herder._validation import (
+    any_array,
+    finite_number,
+    real_array,
+)
 
 __all__ = [
     "Adjacency",

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import iterated, listed, of_kind
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int, row_weights
-from herder.core.summary import Block, Summarised, Summary, Text, counted
+from herder.core.summary import Summarised, Summary
 from herder.data.variables import Codes, Variable, encode
 from herder.models.counting import count_binary, count_cells
 from herder.models.layout import (
@@ -328,25 +328,9 @@ class Moments(Summarised):
 
     def summary(self) -> Summary:
         """Return what is counted, and whether the counts contradict each other."""
-        found, total = self.contradictions(), self.common_total
-        sizes = [len(clique) for clique in self.cliques]
-        words = {1: "single column", 2: "pair", 3: "triple"}
-        kinds = ", ".join(
-            counted(sizes.count(size), words.get(size, f"{size}-column group"))
-            for size in sorted(set(sizes))
-        )
-        rows = "rows" if total is None else counted(total, "row")
-        behind = f"counted from {rows}" if self.from_rows else "as given"
-        reason = " (they come from rows)" if self.from_rows else ""
-        blocks: list[Block] = [Text(f"contradictions: none{reason}")]
-        if found:
-            from herder.models.consistency import contradiction_table
+        from herder.models.consistency import moments_summary
 
-            note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
-            blocks = [note, contradiction_table(found)]
-        tables = f"{counted(len(self.cliques), 'table')} of counts"
-        columns = counted(self.n_variables, "column")
-        return Summary(f"{tables} ({kinds}) of {columns}, {behind}", blocks)
+        return moments_summary(self)
 
     @property
     def is_binary(self) -> bool:

@@ -15,11 +15,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     fit_rows,
     generator,
+    non_negative_int,
     one_of,
     positive_int,
     require_finite,
@@ -296,6 +298,8 @@ class OnlineClassifier(FittedClassifier):
         positive_int(self.n_iter_no_change, "n_iter_no_change")
         one_of(self.multi_class, "multi_class", ("max-margin", "one-vs-rest"))
         one_of(self.new_classes, "new_classes", ("error", "add"))
+        for name in ("fit_intercept", "shuffle", "average", "early_stopping"):
+            flag(getattr(self, name, False), name)
         return self._rule()
 
     def _blocks(self, n_classes: int) -> tuple[int, bool]:
@@ -339,7 +343,8 @@ class OnlineClassifier(FittedClassifier):
         n_features, n_classes : int
             Its size. Rows that a kernel keeps are not counted.
         """
-        n_blocks, together = self._blocks(n_classes)
+        n_features = non_negative_int(n_features, "n_features")
+        n_blocks, together = self._blocks(non_negative_int(n_classes, "n_classes"))
         numbers = n_features * n_blocks * (3 if self.average else 2)
         if self._checked_rule().is_full and getattr(self, "kernel", None) is None:
             side = n_features + bool(self.fit_intercept)

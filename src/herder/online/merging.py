@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import listed
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted
@@ -55,7 +56,7 @@ def merge_classifiers(models: Iterable[G]) -> G:
     >>> bool((both.covariance_ < part.covariance_).all())
     True
     """
-    parts = list(models)
+    parts = listed(models, "models", "fitted models")
     if not parts:
         raise ParameterError("models", "hold at least one fitted model", got="none")
     for part in parts:

@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import any_array, listed, mapping
+from herder._arguments import listed, mapping
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import real_array
+from herder._validation import (
+    any_array,
+    real_array,
+)
 
 __all__ = ["by_label", "indices", "numbers", "require_drawable", "texts"]
 

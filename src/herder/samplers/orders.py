@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import any_array
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import any_array
 from herder.models.factors import Field, check_model
 from herder.models.graph import Adjacency
 

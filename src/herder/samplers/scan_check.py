@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import any_array
 from herder._errors import ParameterError
-from herder._validation import positive_int
+from herder._validation import (
+    any_array,
+    positive_int,
+)
 from herder.core.summary import Picture, Section, Summarised, Summary, Table, Text, counted, show
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
