@@ -57,7 +57,7 @@ def function_or_none(value: Any, name: str) -> Any:
 def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
     """Return what goes through such an iterable, one entry at a time."""
     try:
-        if isinstance(values, str | bytes):
+        if isinstance(values, str | bytes) or hasattr(values, "tocsr"):
             raise TypeError
         return iter(values)
     except TypeError:
@@ -66,10 +66,7 @@ def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
 
 def listed(values: Any, name: str, what: str) -> list[Any]:
     """Return the entries of an iterable that is no text, which are called ``what``."""
-    try:
-        return list(iterated(values, name, what))
-    except NotImplementedError:  # some sparse matrices have no rows to go through
-        raise ParameterTypeError(name, f"be a sequence of {what}", got=_words(values)) from None
+    return list(iterated(values, name, what))
 
 
 def mapping(values: Any, name: str, what: str) -> Mapping[Any, Any]:

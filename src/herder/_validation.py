@@ -92,7 +92,7 @@ def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.f
     """Return ``values`` as float64, NaN where they are hidden by a mask; refuse complex ones."""
     try:
         given = plain_array(values)
-        if given.dtype.kind not in "cmMVUS":
+        if given.dtype.kind not in "cmMVUS" and values is not None:
             with np.errstate(over="ignore"):  # to infinity, as any number that is too large
                 return np.asarray(given, np.float64)
         found = f"dtype {given.dtype}"
@@ -228,7 +228,7 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     from sklearn.utils import validation
 
     check: Any = validation
-    given = plain_array(y) if form_of(y) == "array" else y
+    given = any_array(y, "y", "be a column of labels") if form_of(y) == "array" else y
     labels = np.asarray(check.column_or_1d(given, warn=True))
     if labels.dtype.kind == "c":
         raise ParameterTypeError("y", "hold labels", got=f"dtype {labels.dtype}")

@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import plain_array, positive_int, real_array
+from herder._validation import (
+    finite_number,
+    plain_array,
+    positive_int,
+    real_array,
+)
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
@@ -57,6 +62,8 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
         raise ParameterError("n_variables", f"be at least {rows.shape[1]}, the width of X", width)
     if values.dtype.kind not in "biufO":
         raise ParameterTypeError("X", "hold the numbers 0 and 1", got=f"dtype {values.dtype}")
+    if values.dtype.kind == "O":
+        rows = values = real_array(values, "X", "hold only 0 and 1")
     wrong = values[(values != 0) & (values != 1)]
     if wrong.size:
         raise ParameterError("X", "hold only 0 and 1", wrong.flat[0])
@@ -82,7 +89,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
     0.143841
     """
     p_cells, q_cells = _pair(p, q)
-    if not (0 <= floor < np.inf):
+    if finite_number(floor, "floor") < 0:
         raise ParameterError("floor", "be a finite non-negative number", floor)
     q_cells = (q_cells + floor) / (1 + floor * q_cells.size)
     held = p_cells > 0

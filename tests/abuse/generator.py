@@ -30,7 +30,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from tests.abuse.calls import CALLS, Call
+from tests.abuse.calls import CALLS
 from tests.abuse.hostile import ARRAYS, PLAIN, RaisedError, hostile
 from tests.abuse.running import REFUSED
 
@@ -46,33 +46,35 @@ OPEN = {
     *("squared_norm", "effective_chains"),
 }
 
+#: Calls that pass on what they were given, NaN and infinity too.
+PASSING = (", on rows", "Thinning.take", "Variable")
+
 
 def cases(n_cases: int, seed: int) -> list[tuple[str, dict[str, str]]]:
     """Draw cases: every call equally often, one parameter or two."""
     rng = np.random.default_rng(seed)
-    parameters = {name: sorted(make().arguments) for name, make in CALLS.items()}
-    names = [name for name, own in parameters.items() if own]
+    valid = {name: make_call().arguments for name, make_call in CALLS.items()}
+    names = [name for name, own in valid.items() if own]
     values = [*PLAIN, *ARRAYS]
     drawn = []
     while len(drawn) < n_cases:
         name = names[len(drawn) % len(names)]
-        n_hostile = min(len(parameters[name]), 1 + int(rng.random() < 0.3))
-        chosen = rng.choice(parameters[name], n_hostile, replace=False)
+        n_hostile = min(len(valid[name]), 1 + int(rng.random() < 0.3))
+        chosen = rng.choice(sorted(valid[name]), n_hostile, replace=False)
         case = {str(one): str(rng.choice(values)) for one in chosen}
-        if _arguments(CALLS[name](), case) is not None:
+        if _changed(valid[name], case) is not None:
             drawn.append((name, case))
     return drawn
 
 
-def _arguments(call: Call, case: dict[str, str]) -> dict[str, Any] | None:
-    """Return the arguments of a case, None if a value cannot be made."""
+def _changed(valid: dict[str, Any], case: dict[str, str]) -> dict[str, Any] | None:
+    """Return the hostile arguments of a case, None if a value cannot be made."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            changed = {name: hostile(value, call.arguments[name]) for name, value in case.items()}
+            return {name: hostile(value, valid[name]) for name, value in case.items()}
     except Exception:
         return None
-    return call.arguments | changed
 
 
 def make() -> Callable[[tuple[str, dict[str, str]]], str]:
@@ -90,9 +92,10 @@ def attempt(case: tuple[str, dict[str, str]]) -> str:
     """Run one case and return its outcome; a foreign exception comes through."""
     name, values = case
     call = CALLS[name]()
-    arguments = _arguments(call, values)
-    if arguments is None:
+    changed = _changed(call.arguments, values)
+    if changed is None:
         raise ValueError(f"{case} cannot be made")
+    arguments = call.arguments | changed
     before = {key: fingerprint(value) for key, value in arguments.items()}
     error: Exception | None = None
     answer: Any = None
@@ -113,7 +116,7 @@ def attempt(case: tuple[str, dict[str, str]]) -> str:
         return MUTATED
     if error is not None:
         return REFUSED
-    return ANSWERED if all_finite(answer) else NOT_FINITE
+    return ANSWERED if name.endswith(PASSING) or all_finite(answer) else NOT_FINITE
 
 
 def _close_figures() -> None:
@@ -126,7 +129,7 @@ def _is_known_warning(one: Any) -> bool:
     home = one.category.__module__
     return (
         home.startswith(("herder.", "sklearn."))
-        or "/sklearn/utils/" in one.filename
+        or "/sklearn/" in one.filename
         or (one.category is DeprecationWarning and "is deprecated: use" in str(one.message))
         or (one.category is RuntimeWarning and "rows were left out" in str(one.message))
     )
@@ -143,7 +146,7 @@ def is_refusal(error: Exception) -> bool:
     ):
         return True
     if any("/sklearn/utils/" in frame.filename for frame in frames):
-        return isinstance(error, ValueError | TypeError)
+        return True
     if isinstance(error, OSError):
         return error.filename is not None or "path must" in text
     if isinstance(error, ImportError):

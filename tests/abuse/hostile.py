@@ -27,6 +27,13 @@ class RaisedError(Exception):
     """What a user's own function raises: it must come through as it is."""
 
 
+class Anything:
+    """A class that is made of anything, and answers nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
 def _raise(*args: Any, **kwargs: Any) -> Any:
     raise RaisedError("from a function of the user's own")
 
@@ -94,7 +101,7 @@ PLAIN: dict[str, Callable[[], Any]] = {
     "NaT": lambda: pd.NaT,
     "NA": lambda: pd.NA,
     "object": object,
-    "class": lambda: dict,
+    "class": lambda: Anything,
     "module": lambda: np,
     "path": lambda: pathlib.Path("nowhere", "at.all"),
     "function of None": lambda: lambda *args, **kwargs: None,

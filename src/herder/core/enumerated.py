@@ -293,6 +293,8 @@ def _from_probabilities(probabilities: ArrayLike, table: NDArray[Any]) -> NDArra
 def _times(array: NDArray[Any], total: int) -> NDArray[Any]:
     if array.dtype == np.int64 and largest(array) * total >= 2**62:
         raise OverflowError(f"features times {total} must stay below 2**62 in int64")
+    if array.dtype == np.float64 and float(np.abs(array).max(initial=0.0)) * total > 1e300:
+        raise OverflowError(f"features times {total} must stay below 1e300")
     return array * total
 
 

@@ -189,10 +189,11 @@ def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
     total = positive_int(total, "total")
     given = as_numbers(probabilities, "probabilities")
     if given.dtype == np.float64:
-        units: NDArray[Any] = np.rint(given * total)
+        with np.errstate(over="ignore"):
+            units: NDArray[Any] = np.rint(given * total)
         exact = np.asarray(units / total == given)
     else:
-        units = given.astype(object) * total
+        units = np.asarray(given.astype(object) * total, dtype=object)
         whole = [Fraction(u).denominator == 1 for u in units.flat]
         exact = np.asarray(whole, dtype=bool).reshape(units.shape)
     if not exact.all():
@@ -224,7 +225,9 @@ def round_to_units(values: ArrayLike, total: int = FIXED_POINT) -> NDArray[np.in
     total = positive_int(total, "total")
     given = as_numbers(values, "values")
     if given.dtype == np.float64:
-        return _as_int64(np.rint(given * total), total)
+        with np.errstate(over="ignore"):
+            units = np.rint(given * total)
+        return _as_int64(units, total)
     rounded = np.empty(given.shape, dtype=object)
     rounded.flat[:] = [round(Fraction(x) * total) for x in given.flat]
     return _as_int64(rounded, total)
@@ -239,7 +242,12 @@ def from_units(units: NDArray[Any], total: int) -> NDArray[np.float64]:
     array([0.1, 0.7])
     """
     given = as_numbers(units, "units")
-    return np.asarray(given / positive_int(total, "total"), dtype=np.float64)
+    try:
+        return np.asarray(given / positive_int(total, "total"), dtype=np.float64)
+    except OverflowError:
+        raise ParameterError(
+            "units", "be numbers that floats can hold", got="larger ones"
+        ) from None
 
 
 def common_total(totals: Iterable[int]) -> Units:
@@ -271,6 +279,6 @@ def common_total(totals: Iterable[int]) -> Units:
 
 
 def _as_int64(units: NDArray[Any], total: int) -> NDArray[np.int64]:
-    if largest(units) > _INT64_SAFE:
+    if not np.less_equal(np.abs(units), _INT64_SAFE).all():
         raise OverflowError(f"values must stay below 2**62 in units of 1/{total}")
     return units.astype(np.int64)

@@ -121,7 +121,7 @@ def _first_text(X: Any) -> str | None:
             return None
         named = tuple(f"x{i}" for i in range(table.shape[1])), list(table.T)
     for name, column in zip(*named, strict=True):
-        for row, value in enumerate(np.asarray(column, object)):
+        for row, value in enumerate(np.atleast_1d(np.asarray(column, object))):
             if isinstance(value, str | bytes) and not python_reads(value):
                 return f"{value!r} in row {row}, column {name}"
     return None

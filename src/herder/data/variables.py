@@ -146,6 +146,10 @@ def encode(
     columns = table_columns(X, names)
     if variables is None:
         variables = [None] * len(columns)
+    variables = [
+        of_kind(one, "variables", (Variable, type(None)), "a sequence of Variable or None")
+        for one in listed(variables, "variables", "Variable or None")
+    ]
     if len(variables) != len(columns):
         raise ParameterError("X", f"have {len(variables)} columns", len(columns))
     n_bins = _n_bins(bins, columns)

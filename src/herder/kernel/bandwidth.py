@@ -181,6 +181,8 @@ def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
     if given.size == values.size and given.shape[-1] == values.shape[-1]:
         given = given.reshape(values.shape)
     scores = numbers_at_rows(given, "score", values.shape)
+    if (np.abs(scores) > 1e150).any():  # squares are no floats
+        raise ParameterError("score", "be numbers up to 1e150", np.abs(scores).max())
     return np.concatenate([values, scores], axis=1, dtype=np.float64)
 
 

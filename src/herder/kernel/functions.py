@@ -43,6 +43,9 @@ __all__ = [
     "diagonal_of",
 ]
 
+#: Distances beyond this count as this: exp(-FAR) is zero, and infinity times zero is no number.
+FAR = 1e3
+
 BANDWIDTH_RULE = "be a positive number, or one for each column"
 
 #: One length for all columns, or one for each.
@@ -145,8 +148,9 @@ class Energy:
         """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
         np.sqrt(gram, out=gram)
-        np.subtract(self._radii(A)[:, None], gram, out=gram)
-        gram += self._radii(B)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(self._radii(A)[:, None], gram, out=gram)
+            gram += self._radii(B)
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
@@ -283,12 +287,12 @@ def _gaussian(q: NDArray[np.float64]) -> None:
 
 
 def _matern32(q: NDArray[np.float64]) -> None:
-    root = np.sqrt(3 * q)
+    root = np.minimum(np.sqrt(3 * q), FAR)
     np.multiply(1 + root, np.exp(-root), out=q)
 
 
 def _matern52(q: NDArray[np.float64]) -> None:
-    root = np.sqrt(5 * q)
+    root = np.minimum(np.sqrt(5 * q), FAR)
     np.multiply(1 + root + root * root / 3, np.exp(-root), out=q)
 
 

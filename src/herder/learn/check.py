@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from herder._arguments import flag
 from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
 from herder.learn.comparison import Comparison, FitCheck
@@ -123,6 +124,7 @@ def check_fit(
     singles = "means", numbers[:n], means, model_means, variance.diagonal()
     doubles = "pairs", np.column_stack(upper), pairs, model_pairs, variance[upper]
     ones = "numbers of ones", numbers, counts, found.counts, found.counts_variance
+    held_out = flag(held_out, "held_out")
     gain, error = _gain(bits, sample, model_means) if held_out else (np.nan, np.nan)
     return FitCheck(
         n_rows=n_rows,

@@ -220,7 +220,10 @@ def grid_edges(shape: int | Sequence[int], *, periodic: bool = False) -> NDArray
 def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     """Return the lengths of the axes of a grid."""
     axes = (shape,) if isinstance(shape, int | np.integer) else shape
-    sizes = tuple(axes) if isinstance(axes, Iterable) else ()
+    try:
+        sizes = tuple(axes)
+    except (TypeError, NotImplementedError):  # some sparse matrices
+        sizes = ()
     if not sizes or any(
         isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1
         for size in sizes

@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import iterated, of_kind
+from herder._arguments import (
+    iterated,
+    listed,
+    of_kind,
+)
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import real_array
 from herder.data.variables import Variable
@@ -132,7 +136,7 @@ def as_cliques(
         if isinstance(clique, str) or not isinstance(clique, Iterable):
             rule = "be a list of lists of columns"
             raise ParameterTypeError("cliques", rule, got=f"{clique!r} in it")
-        given = tuple(clique)
+        given = tuple(listed(clique, "cliques", "columns"))
         members = tuple(_member(member, position, len(names)) for member in given)
         if not members or len(set(members)) != len(members):
             raise ParameterError("cliques", "hold distinct columns, at least one", given)

@@ -96,6 +96,8 @@ def read_counts(
         return _of_matrix(counts, total, names)
     found = [name.strip().lower() for name in named[0]]
     if not isinstance(counts, Mapping) and not {"variable_a", "count"} & set(found):
+        if not named[1]:
+            raise ParameterError("counts", "have columns", got="none")
         matrix = np.column_stack([np.asarray(column) for column in named[1]])
         return _of_matrix(matrix, total, names or named[0])
     columns = {

@@ -182,7 +182,7 @@ class OnlineClassifier(FittedClassifier):
             Whether the rows count for ``progressive_error_``: not if they were learnt before.
         """
         with whole_or_not(self):
-            rule = self._checked_rule()
+            rule, count = self._checked_rule(), flag(count, "count")
             first = not hasattr(self, "_weights")
             rows = fit_rows(self, X, reset=first, finite=False)
             weight = row_weights(sample_weight, rows.shape[0])

@@ -142,7 +142,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]
 
     def _predict_places(self, rows: RowMatrix) -> NDArray[np.intp]:
-        scores = self._weights.scores(rows)
+        scores = finite_answers(self._weights.scores(rows))
         if scores.shape[1] == 1 and len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         return scores.argmax(axis=1)

@@ -54,7 +54,8 @@ def for_river(estimator: OnlineClassifier, *, classes: Iterable[Hashable] | None
     """
     if classes is not None:
         letters = isinstance(classes, str)
-        classes = tuple(classes if letters else listed(classes, "classes", "labels"))
+        labels = classes if letters else listed(classes, "classes", "labels")
+        classes = tuple(_label(label, "classes") for label in labels)
     return _classifier()(estimator, classes)
 
 
@@ -196,12 +197,12 @@ def _check_row(x: object) -> None:
         of_kind(x, "x", Mapping, "a mapping of name to number")
 
 
-def _label(y: Any) -> Any:
+def _label(y: Any, name: str = "y") -> Any:
     """Return a label that can be looked up."""
     try:
         hash(y)
     except TypeError:
-        raise ParameterTypeError("y", "be a label", got=type(y).__name__) from None
+        raise ParameterTypeError(name, "be labels", got=type(y).__name__) from None
     return y
 
 

@@ -22,6 +22,7 @@ from herder._validation import check_fitted, positive_int
 from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.online.classifier import OnlineClassifier
+from herder.online.fitted import finite_answers
 from herder.online.inputs import RandomState, read_rows, row_arrays
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, PassCounts, RowMatrix, TrainingPass
@@ -155,10 +156,12 @@ class Voters:
         width = rows.shape[1]
         for low in range(0, rows.shape[0], stride):
             part = rows[low : low + stride]
-            products = part @ self.mistakes.T
-            dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
-            start = part @ self.base[:width] + (self.base[-1] if bias else 0.0)
-            totals = np.cumsum((dense + bias) * self.signs, axis=1) + start[:, None]
+            with np.errstate(over="ignore", invalid="ignore"):
+                products = part @ self.mistakes.T
+                dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
+                start = part @ self.base[:width] + (self.base[-1] if bias else 0.0)
+                totals = np.cumsum((dense + bias) * self.signs, axis=1) + start[:, None]
+            finite_answers(totals)
             votes = np.sign(totals) @ lives + np.sign(start) * self.base_votes
             found[low : low + stride] = votes / (lives.sum() + self.base_votes)
         return found

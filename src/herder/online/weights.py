@@ -265,7 +265,8 @@ def summed(passes: list[PassCounts]) -> PassCounts:
 def applied(rows: RowMatrix, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
     """Return rows times weights (D, B), the last of which is the bias if there is one."""
     width = rows.shape[1]
-    found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long: callers look
+        found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)
     return found + weights[width] if bias else found
 
 

@@ -294,6 +294,7 @@ def _places(
     if d <= 2:
         return np.asarray(values, dtype=np.float64), tuple(names)
     some = np.asarray(values[:: -(-n // MAX_ROWS)], dtype=np.float64)
+    require_drawable(some, "X")
     centre, spread = some.mean(axis=0), some.std(axis=0)
     spread[spread == 0] = 1.0
     _, strengths, directions = np.linalg.svd((some - centre) / spread, full_matrices=False)
@@ -304,6 +305,7 @@ def _places(
     places, size = np.empty((n, 2)), max(1, BLOCK_CELLS // d)
     for low in range(0, n, size):
         block = np.asarray(values[low : low + size], dtype=np.float64)
+        require_drawable(block, "X")
         places[low : low + size] = ((block - centre) / spread) @ axes.T
     parts = strengths**2 / max(float((strengths**2).sum()), 1e-300)
     first, second, *_ = [*parts.tolist(), 0.0]

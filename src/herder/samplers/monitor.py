@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import any_array
 from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.samplers import _monitor_jit as _jit
@@ -106,7 +107,7 @@ class Monitor:
         self.pairs[:, 0, 0] += len(block) - one - other + joint
 
     def _add_values(self, name: str, values: Any, n_rows: int) -> None:
-        found = np.asarray(values)
+        found = any_array(values, "functions", "return numbers")
         if found.dtype.kind not in "biuf":
             raise ParameterTypeError("functions", "return numbers", got=f"{found.dtype} of {name}")
         if found.shape[:1] != (n_rows,):
