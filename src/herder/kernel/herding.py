@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
@@ -74,6 +75,7 @@ class KernelHerding(Summarised):
         return cls(read_array(arrays, "indices", (None,), np.intp, low=0, high=last), scores)
 
 
+@one_blas_thread()
 def kernel_herd(
     X: ArrayLike,
     n_select: int,

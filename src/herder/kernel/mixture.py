@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import generator, positive_int
 from herder.kernel.bumps import Bumps, eliminate
 
 __all__ = ["GaussianMixture", "as_bandwidth", "as_floats", "halton"]
@@ -176,7 +176,7 @@ class GaussianMixture:
         random_state : int, Generator or None
             Seed or source of random numbers.
         """
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         n_samples = positive_int(n_samples, "n_samples")
         component = rng.choice(self.n_components, size=n_samples, p=self.weights)
         return self._push(component, rng.standard_normal((n_samples, self.n_features)))
