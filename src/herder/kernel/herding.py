@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import function_or_none
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
@@ -75,6 +76,7 @@ class KernelHerding(Summarised):
         return cls(read_array(arrays, "indices", (None,), np.intp, low=0, high=last), scores)
 
 
+@one_blas_thread()
 def kernel_herd(
     X: ArrayLike,
     n_select: int,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from herder._arguments import flag
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
+from herder.core.blas import one_blas_thread
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
@@ -79,6 +80,7 @@ class Thinning:
         return self._task.weight
 
     @property
+    @one_blas_thread()
     def mmd(self) -> float:
         """Distance to the target, exact and in double precision.
 
@@ -92,6 +94,7 @@ class Thinning:
         return square if np.isnan(square) else root(square, max(norm, self._own))
 
     @cached_property
+    @one_blas_thread()
     def mmd_random(self) -> float:
         """Root mean squared MMD of a random subset of that size, in closed form.
 
@@ -115,6 +118,7 @@ class Thinning:
         """MMD of the first 1, 2, ... rows, in the order chosen and with equal weights."""
         return self._path(self.indices)
 
+    @one_blas_thread()
     def _path(self, order: NDArray[np.intp]) -> NDArray[np.float64]:
         target, norm = self._reference
         counts = np.arange(1, len(self) + 1)
@@ -309,6 +313,7 @@ class Thinning:
         return order
 
     @cached_property
+    @one_blas_thread()
     def _candidates(self) -> Candidates:
         task = self._task
         if task.candidates is not None:
@@ -316,6 +321,7 @@ class Thinning:
         return candidates_of(task.values, task.kernel, n_jobs=task.n_jobs)
 
     @cached_property
+    @one_blas_thread()
     def _reference(self) -> tuple[NDArray[np.float64], float]:
         """Target at every row, and its squared norm."""
         task = self._task
@@ -325,6 +331,7 @@ class Thinning:
         return mean, float(task.mass @ mean)
 
     @cached_property
+    @one_blas_thread()
     def _own(self) -> float:
         total = 0.0
         for rows in self._blocks():

@@ -22,6 +22,7 @@ from herder._arguments import flag, function_or_none
 from herder._deprecated import warn_renamed
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
@@ -70,6 +71,7 @@ class Task:
         return Thinning(indices, weights_or_equal(weights, len(indices)), self)
 
 
+@one_blas_thread()
 def thin(
     X: Any,
     n_select: int,

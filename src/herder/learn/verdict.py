@@ -15,6 +15,7 @@ and lose covariance. We compare that of the field, C', with that of the rows, C,
 
 from typing import TYPE_CHECKING
 
+from herder.core.blas import one_blas_thread
 from herder.learn.fit import FEW_ROWS
 from herder.learn.likelihood import MAX_SITES
 
@@ -45,6 +46,7 @@ SHRUNK = 0.9
 LOSS_ERRORS = 3.0
 
 
+@one_blas_thread()
 def judge(check: "FitCheck") -> tuple[bool, str]:
     """Return whether to trust a field, and why, in a few sentences."""
     objection = _objection(check)

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    any_array,
-    positive_number,
-)
+from herder._validation import any_array, positive_number
+from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array, read_texts
 from herder.core.state import State
 from herder.models.graph import (
@@ -103,6 +101,7 @@ class Coupled(ABC):
         scaled = {part: getattr(self, part) * scale for part in ("couplings", self._own, "offset")}
         return replace(model, **scaled)
 
+    @one_blas_thread()
     def given(self, evidence: Mapping[Any, Any]) -> tuple[Self, NDArray[np.intp]]:
         """Return the model of the other sites once some are known, and which sites these are.
 

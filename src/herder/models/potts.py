@@ -102,6 +102,7 @@ class PottsModel(Coupled):
         """The states of a site."""
         return tuple(range(self.fields.shape[1]))
 
+    @one_blas_thread()
     def energy(self, x: ArrayLike) -> Any:
         """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
         rows = self.codes(x)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
+from herder.core.blas import one_blas_thread
 from herder.online.classifier import OnlineClassifier
 from herder.online.fitted import finite_answers
 from herder.online.inputs import RandomState, RowsLike
@@ -163,6 +164,7 @@ class GaussianClassifier(OnlineClassifier):
         return matrices[0][np.ix_(kept, kept)]
 
     @property
+    @one_blas_thread()
     def intercept_variance_(self) -> NDArray[np.float64]:
         """Variances of the weights of the constant feature, shaped like ``intercept_``."""
         weights = self._linear_weights("intercept_variance_")

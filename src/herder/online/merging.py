@@ -22,6 +22,7 @@ from herder._arguments import listed
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted
+from herder.core.blas import one_blas_thread
 from herder.online.full import FullWeights
 from herder.online.gaussian import GaussianClassifier
 from herder.online.rules import VARIANCE_FLOOR
@@ -34,6 +35,7 @@ __getattr__ = renamed_names(__name__, {"merge": "herder.online.merging.merge_cla
 G = TypeVar("G", bound=GaussianClassifier)
 
 
+@one_blas_thread()
 def merge_classifiers(models: Iterable[G]) -> G:
     """Merge fitted Gaussian classifiers of one kind into one, which can go on learning.
 

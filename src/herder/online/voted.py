@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._validation import check_fitted, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.online.classifier import OnlineClassifier
@@ -134,6 +135,7 @@ class Voters:
         self.signs = np.concatenate([self.signs, signs])
         self.births = np.concatenate([self.births, births])
 
+    @one_blas_thread()
     def keep(self, budget: int, *, bias: bool) -> None:
         """Fold the oldest mistakes into the base."""
         extra = len(self.signs) - budget
@@ -146,6 +148,7 @@ class Voters:
         self.mistakes = self.mistakes[extra:]
         self.signs, self.births = self.signs[extra:], self.births[extra:]
 
+    @one_blas_thread()
     def poll(self, rows: RowMatrix, seen: int, *, bias: bool) -> NDArray[np.float64]:
         """Return the sum of votes on each row over the number of votes, from -1 to 1."""
         if self.signs.size == 0:
