@@ -1,6 +1,7 @@
 """Files whose digest is right and whose content makes no sense: nothing but ModelFileError."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from herder import (
 )
 from herder.core.state import ModelFileError, read_file, write_file
 from herder.io import load, save
+from herder.samplers.sampling import ChainPosition
+from tests.naming import refuses
 
 rng = np.random.default_rng(4)
 X = rng.normal(size=(60, 6))
@@ -73,7 +76,8 @@ def saved(tmp_path_factory):
 def rewritten(old, path, header, arrays):
     own, meta, _ = read_file(old)
     own |= arrays
-    write_file(path, {k: v for k, v in own.items() if v is not None}, meta | header)
+    left = {k: v for k, v in (meta | header).items() if v is not ...}
+    write_file(path, {k: v for k, v in own.items() if v is not None}, left)
     return path
 
 
@@ -87,6 +91,11 @@ NHERD_CASES = [
     ({"classes": {"dtype": "<U4", "values": ["b", "a"]}}, {}, "classes that are not in order"),
     ({"classes": {"dtype": "V8", "values": ["b", "a"]}}, {}, "whole NHERD"),
     ({"classes": None}, {}, "whole NHERD"),
+    ({"classes": {"dtype": None, "values": ["a", "b"]}}, {}, "values of dtype None"),
+    ({"classes": {"dtype": "O", "values": [{"x": 1}]}}, {}, "not numbers or texts"),
+    ({"classes": {"dtype": "<U1", "values": "ab"}}, {}, "not numbers or texts"),
+    ({"classes": {"dtype": "<U1", "values": []}}, {}, "classes that are not in order"),
+    ({}, {"seen": np.array([2**63 - 1])}, "seen from 9223372036854775807"),
     ({"counts": {}}, {}, "no 'n_features_in_'"),
     ({"counts": {"n_features_in_": 6}}, {}, "no 'n_iter_'"),
     ({"counts": {"n_features_in_": 2.5}}, {}, "n_features_in_ = 2.5"),
@@ -111,6 +120,7 @@ KERNEL_CASES = [
     ({}, {"counts": np.array([3, 1, 0])}, "1 supports of 3 blocks"),
     ({}, {"gamma": np.array([np.nan])}, "gamma"),
     ({}, {"scales": np.array([0.0, 1.0])}, "scales"),
+    ({}, {"factor": np.zeros(1)}, "a factor with zeros on its diagonal"),
     ({}, {"supports": np.zeros((2, 2))}, "rows of shape"),
     ({}, {"supports": np.full((1, 6), np.nan)}, "rows with values"),
 ]
@@ -144,6 +154,7 @@ MACHINE_CASES = [
     (report(made_up=1), {}, "a FitReport with 'made_up'"),
     ({"report": {"constant": []}}, {}, "whole BoltzmannMachine"),
     ({"stream": {}}, {}, "no 'alpha'"),
+    ({"stream": None, "total": ...}, {}, "neither sums nor a stream"),
     ({"stream": 3}, {}, "whole BoltzmannMachine"),
     ({"total": None}, {}, "total = None"),
     ({"total": float("nan")}, {}, "total = nan"),
@@ -223,7 +234,14 @@ HERDER_CASES = [
     (columns(values=[{"module": "os"}, "y", "z"]), {}, "no 'module'"),
     (columns(dtype="V8"), {}, "a column 'b' of 'V8'"),
     (columns(dtype="no such"), {}, "whole MomentHerder"),
+    (columns(dtype="<U400000000"), {}, "a column 'b' of '<U400000000'"),
+    (columns(dtype="int64"), {}, "invalid literal for int"),
     (columns(edges=[1.0]), {}, "1 edges of 'b'"),
+    (columns(edges=[1.0, 1.0]), {}, "edges of 'b' that are not in order"),
+    (columns(edges=[1.0, float("inf")]), {}, "edges of 'b' that are not in order"),
+    ({"form": {**FORM, "kind": "array", "dtype": "int64"}}, {}, "invalid literal for int"),
+    ({"form": {**FORM, "kind": "array", "dtype": "V8"}}, {}, "values of dtype 'V8'"),
+    ({"form": {**FORM, "kind": "sparse", "dtype": None}}, {}, "values of dtype None"),
     ({"form": {**FORM, "kind": "os"}}, {}, "a table of the form 'os'|whole MomentHerder"),
     ({"form": {**FORM, "names": ["a"]}}, {}, "1 names of 2 columns"),
     (
@@ -237,6 +255,9 @@ HERDER_CASES = [
     ({}, {"moments.members": np.array([[0, -1], [0, -1], [0, 1]])}, "cliques that are not sets"),
     ({}, {"moments.counts": np.zeros(5)}, "counts of shape"),
     ({}, {"moments.totals": np.array([4.0, 4.0, -4.0])}, "totals from"),
+    ({}, {"moments.totals": np.array([4.0, 4.0, 0.0])}, "totals from"),
+    ({}, {"moments.totals": np.array([4.0, 4.0, 1e-300])}, "counts from 0.0 to"),
+    ({}, {"moments.counts": np.full(11, 1e308)}, r"counts from 1e\+308"),
     ({}, {"rows": np.array([[0, 9]], np.int8)}, "rows must hold codes"),
     ({}, {"rows": np.zeros((1, 3), np.int8)}, "rows must be codes"),
     ({}, {"index.hashes": np.zeros(2)}, "hashes of shape"),
@@ -265,6 +286,7 @@ PICKS_CASES = [
     ({}, {"scores": np.array([np.inf])}, "scores with values"),
 ]
 DENSITY_CASES = [
+    ({}, {"points": np.zeros((0, 2)), "means": np.zeros(0), "sums": np.zeros(0)}, "no points"),
     ({"squared_norm": "x"}, {}, "squared_norm = 'x'"),
     ({}, {"means": np.zeros(3)}, "means of shape"),
     ({}, {"auxiliary": np.zeros((20, 3))}, "auxiliary of shape"),
@@ -307,6 +329,23 @@ RUNS: dict[str, Any] = {
 }
 
 
+def hashed(first, chances=None):
+    """Return contexts of herded Gibbs with these keys."""
+    if chances is None:
+        chances = np.tile([2**52, 0, 0], (len(first), 1))
+    second = np.arange(len(first), dtype=np.uint64)
+    weights = np.zeros((len(first), 3), np.int64)
+    return {"at/first": first, "at/second": second, "at/weights": weights, "at/chances": chances}
+
+
+def test_contexts_that_make_sense_are_taken(tmp_path):
+    save(RUNS["contexts"](20).position, tmp_path / "a")
+    keys = hashed(np.random.default_rng(1).integers(2**64, size=500, dtype=np.uint64))
+    changed = {f"0/{name}": value for name, value in keys.items()}
+    path = rewritten(tmp_path / "a", tmp_path / "b", {}, changed)
+    assert RUNS["contexts"](5, resume=load(path)).diagnostics["n_weights"][0] > 1000
+
+
 @pytest.mark.parametrize(
     ("key", "arrays"),
     [
@@ -318,6 +357,10 @@ RUNS: dict[str, Any] = {
         ("table", {"counted/counts": np.array([1000, 1])}),
         ("table", {"counted/counts": np.array([20, 3])}),
         ("table", {"counted/counts": np.array([0, 1])}),
+        ("table", {"counted/counts": np.array([20, 2])}),
+        ("table", {"counted/counts": np.array([19, 1])}),
+        ("table", {"counted/batches": np.ones((32, 9, 1), np.int32)}),
+        ("table", {"counted/pairs": np.full((12, 2, 2), 20)}),
         ("table", {"counted/pairs": np.zeros((3, 2, 2), np.int64)}),
         ("table", {"counted/edges": np.zeros((3, 2), np.int64)}),
         ("tempered", {"at/who": np.array([0, 2])}),
@@ -328,11 +371,16 @@ RUNS: dict[str, Any] = {
         ("tempered", {"at/f": np.full((2, 9), np.nan)}),
         ("tempered", {"at/swaps": np.zeros((2, 2), np.int64)}),
         ("tempered", {"at/t": np.array([-1])}),
+        ("tempered", {"at/t": np.array([2**63 - 1])}),
         ("herded", {"at/weights": np.zeros((9, 8), np.int64)}),
         ("herded", {"at/weights": np.full((9, 16), 2**62)}),
         ("contexts", {"at/x": np.full(6, 3, np.uint8)}),
         ("contexts", {"at/second": np.zeros(1, np.uint64)}),
         ("contexts", {"at/weights": np.zeros((1, 3), np.int64)}),
+        ("contexts", hashed(np.zeros(500, np.uint64))),
+        ("contexts", hashed(np.arange(500, dtype=np.uint64) << np.uint64(12))),
+        ("contexts", hashed(np.arange(500, dtype=np.uint64), chances=np.zeros((500, 3), int))),
+        ("contexts", {"counted/batches": np.ones((32, 6, 3), np.int32)}),
         ("clusters", {"at/x": np.full(6, 3, np.uint8)}),
         ("clusters", {"at/counts": np.array([1, -1])}),
     ],
@@ -346,9 +394,18 @@ def test_a_run_does_not_go_on_from_what_makes_no_sense(tmp_path, key, arrays):
         RUNS[key](5, resume=load(path))
 
 
+def pcg(state: Any = 5, inc=7, has_uint32=0, uinteger=0):
+    parts = {"has_uint32": has_uint32, "uinteger": uinteger}
+    return [{"bit_generator": "PCG64", "state": {"state": state, "inc": inc}, **parts}]
+
+
 @pytest.mark.parametrize(
     "states",
-    [[], [{}], [{"bit_generator": "MT19937"}], [3], None],
+    [
+        *([], [{}], [{"bit_generator": "MT19937"}], [3], None, pcg() * 2),
+        *(pcg(state=-1), pcg(state=2**128), pcg(state=0.5), pcg(state=True)),
+        *(pcg(inc=8), pcg(inc=2**128 + 1), pcg(has_uint32=2), pcg(uinteger=2**32)),
+    ],
 )
 def test_random_generators_that_make_no_sense(tmp_path, states):
     save(RUNS["table"](20).position, tmp_path / "a")
@@ -366,6 +423,9 @@ def test_random_generators_that_make_no_sense(tmp_path, states):
         {"state": np.zeros(5)},
         {"visited": np.full((1, 5), -1, np.int16)},
         {"visited": np.zeros((1000, 5), np.int16)},
+        {"visited": np.zeros((), np.int16)},
+        {"weights": np.full(15, 2**53 + 1)},
+        {"weights": np.full(15, -(2**63))},
     ],
 )
 def test_a_moment_herd_does_not_go_on_from_what_makes_no_sense(tmp_path, arrays):
@@ -374,6 +434,90 @@ def test_a_moment_herd_does_not_go_on_from_what_makes_no_sense(tmp_path, arrays)
     path = rewritten(tmp_path / "a", tmp_path / "b", {}, arrays)
     with pytest.raises(ParameterError, match="resume must"):
         own.herd(5, resume=load(path))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"t": -1}, {"t": 2**63}, {"t": "x"}, {"weights": [0.5] * 15}, {"state": None}],
+)
+def test_positions_made_by_hand_are_checked(changed):
+    own = MomentHerder(restarts="visited").fit(BITS)
+    with refuses("resume"):
+        own.herd(5, resume=replace(own.herd(20).position, **changed))
+
+
+LISTS: Any = {"x": [0] * 10}
+
+
+@pytest.mark.parametrize(
+    "chains",
+    [None, 3, (None,), (ChainPosition({}, (), {}),), (ChainPosition(LISTS, (), {}),)],
+)
+def test_chains_made_by_hand_are_checked(chains):
+    first = RUNS["table"](20).position
+    with refuses("resume"):
+        RUNS["table"](5, resume=replace(first, chains=chains))
+
+
+def test_chains_of_different_lengths_do_not_go_on():
+    def run(n, **more):
+        return gibbs(GRID, n, n_chains=2, **more).position
+
+    one, other = run(20), run(30)
+    with refuses("resume", match="chains of different lengths"):
+        run(5, resume=replace(one, chains=(one.chains[0], other.chains[1])))
+
+
+@pytest.mark.parametrize("total", [np.zeros(()), np.zeros(3, np.float32), np.zeros((1, 9))])
+def test_sums_of_functions_that_make_no_sense(tmp_path, total):
+    def run(n, **more):
+        return gibbs(GRID, n, functions={"own": lambda rows: rows[:, :3]}, **more)
+
+    save(run(20).position, tmp_path / "a")
+    path = rewritten(tmp_path / "a", tmp_path / "b", {}, {"0/counted/sum.own": total})
+    with pytest.raises(ParameterError, match=r"(functions|resume) must"):
+        run(5, resume=load(path))
+
+
+@pytest.mark.parametrize("scores", [[0.5] * 59, np.full(60, np.nan), np.zeros(60, int), None])
+def test_scores_made_by_hand_are_checked(scores):
+    with refuses("resume"):
+        kernel_herd(X, 2, resume=replace(kernel_herd(X, 5), scores=scores))
+
+
+@pytest.mark.parametrize("part", ["points", "means", "sums", "auxiliary", "auxiliary_sums"])
+@pytest.mark.parametrize("value", [np.zeros(0), np.full((4, 2), np.nan), [None]])
+def test_densities_made_by_hand_are_checked(part, value):
+    first = herd_density(MIXTURE, 4, auxiliary=20)
+    with refuses("resume"):
+        herd_density(MIXTURE, 2, resume=replace(first, **{part: value}))
+
+
+@pytest.mark.parametrize("scan", [0, [[0, 1, 2, 3, 4]], [0, [1]], "01234", [0.5] * 5])
+def test_an_order_that_is_none_is_refused(saved, scan):
+    with pytest.raises(ParameterError, match="scan must"):
+        MomentHerder(scan=scan).fit(BITS).sample(3)
+
+
+@pytest.mark.parametrize("rates", ["x", [[1.0], 2.0], [None] * 15, np.nan])
+def test_rates_that_are_none_are_refused(rates):
+    with pytest.raises(ParameterError, match="rates must"):
+        MomentHerder(rates=rates).fit(BITS).sample(3)
+
+
+def test_a_limit_on_sweeps_may_be_any_number():
+    most, none = (MomentHerder(max_sweeps=n).fit(BITS).sample(9) for n in (10**30, 0))
+    assert np.array_equal(most, none)
+
+
+def test_texts_are_as_wide_as_the_longest(saved, tmp_path):
+    """A dtype of 1.6 GB a text must not be made."""
+    wide = {"classes": {"dtype": "<U400000000", "values": ["ham", "spam"]}}
+    back = load(rewritten(saved / "nherd", tmp_path / "m", wide, {}))
+    assert back.classes_.dtype == np.dtype("<U4")
+    form = {"form": {**FORM, "kind": "array", "dtype": "<U400000000"}}
+    back = load(rewritten(saved / "herder", tmp_path / "m", form, {}))
+    assert back.sample(3).dtype == np.dtype("<U1")
 
 
 def test_a_report_needs_only_what_every_fit_has(saved, tmp_path):

@@ -3,15 +3,21 @@
 `make test` runs a seeded sample of the cases, `make slow` all of them.
 """
 
+import json
 import random
 from itertools import islice
+from pathlib import Path
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("resource")
 
+from herder import NHERD
+from herder.cli import app
 from herder.core.state import read_file
-from herder.io import HOMES
+from herder.io import HOMES, save
 from tests.abuse import damage
 from tests.abuse.running import BAD, SAME, run_cases, tally
 
@@ -70,6 +76,54 @@ def test_a_sample_of_the_damage(folder):
 @pytest.mark.parametrize("kind", N_SAMPLE)
 def test_all_damage(folder, kind):
     run(cases_of(kind, folder), folder)
+
+
+def other_file(path, dtype):
+    """Write a safetensors file as language models have them."""
+    array = {"dtype": dtype, "shape": [1, 2], "data_offsets": [0, 4 if dtype == "BF16" else 2]}
+    header = json.dumps({"a": array, "__metadata__": {"format": "pt"}}).encode()
+    data = bytes(array["data_offsets"][1])
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+
+
+VERBS = {
+    "predict": ["predict", "m.safetensors", "t.csv"],
+    "explain": ["predict", "m.safetensors", "--explain"],
+    "learn": [
+        "learn",
+        "t.csv",
+        "--text",
+        "a",
+        "--continue",
+        "m.safetensors",
+        "-o",
+        "o.safetensors",
+    ],
+    "sample": ["sample", "m.safetensors", "-n", "3", "-o", "s.csv"],
+}
+
+
+OTHERS = [(verb, kind) for verb in VERBS for kind in ("BF16", "F8_E4M3", "hash bits")]
+
+
+@pytest.mark.parametrize(
+    ("verb", "kind"), [*OTHERS, *((verb, "loop") for verb in ("predict", "explain", "learn"))]
+)
+def test_verbs_refuse_a_model_in_one_line(tmp_path, monkeypatch, verb, kind):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("label,a\nx,one\ny,two\nx,one\n")
+    if kind == "loop":
+        Path("m.safetensors").symlink_to("m.safetensors")
+    elif kind == "hash bits":
+        columns = {"label": "label", "numbers": [], "text": ["a"], "hash_bits": 10**11}
+        model = NHERD().fit(np.eye(16), np.resize(["x", "y"], 16))
+        save(model, "m.safetensors", meta={"input": {"columns": columns}})
+    else:
+        other_file(Path("m.safetensors"), kind)
+    done = CliRunner().invoke(app, VERBS[verb])
+    assert done.exit_code == 2, done.output
+    (line,) = done.stderr.splitlines()
+    assert "m.safetensors" in line
 
 
 def test_damage_is_seen(folder):

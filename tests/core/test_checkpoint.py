@@ -13,7 +13,7 @@ from herder.core import (
     load_checkpoint,
     save_checkpoint,
 )
-from herder.core.state import ModelFileError, write_file
+from herder.core.state import ModelFileError, read_file, write_file
 from tests.naming import refuses
 
 ROWS = np.array([[0, 0], [3, 1], [1, 2]])
@@ -93,6 +93,39 @@ def test_states_that_are_not_numbers_are_refused(tmp_path, state):
     with refuses("state", TypeError):
         save_checkpoint(tmp_path / "c", Step(1, state, np.zeros(1), np.zeros(1), 0.0))
     assert not (tmp_path / "c").exists()
+
+
+def text(words):
+    return {"weights": np.frombuffer(words.encode(), np.uint8)}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "header"),
+    [
+        (text("1e30000000"), {}),  # it would take minutes to write out
+        (text("1/0"), {}),
+        (text("0.5"), {}),
+        (text("1 2"), {}),
+        (text("nan"), {}),
+        ({"weights": np.zeros(1)}, {}),
+        ({"state": np.zeros(2, int)}, {}),
+        ({"state": np.array(0)}, {}),
+        ({"state": np.zeros(1)}, {}),
+        ({}, {"exact": "x"}),
+        ({}, {"scalar_state": 2}),
+        ({}, {"t": -1}),
+        ({}, {"scale": "x"}),
+        ({}, {"weights_shape": [3]}),
+        ({}, {"weights_shape": "x"}),
+    ],
+)
+def test_steps_that_make_no_sense_are_refused(tmp_path, arrays, header):
+    path = tmp_path / "c"
+    save_checkpoint(path, Step(1, 0, np.array([Fraction(1, 3)]), np.zeros(1), 0))
+    own, facts, _ = read_file(path)
+    write_file(path, own | arrays, facts | header)
+    with pytest.raises(ModelFileError, match="must hold a whole Checkpoint"):
+        load_checkpoint(path)
 
 
 def test_truncated_files_are_refused(tmp_path):

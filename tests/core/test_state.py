@@ -1,6 +1,8 @@
 import json
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Self
 
 import numpy as np
@@ -213,11 +215,53 @@ def test_headers_that_no_one_can_read(tmp_path, text):
     assert str(caught.value).startswith(str(tmp_path / "a"))
 
 
-def test_numbers_that_numpy_does_not_have(tmp_path):
-    header = json.dumps({"a": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
-    (tmp_path / "a").write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
-    with pytest.raises(ModelFileError, match="must be"):
-        read_state(tmp_path / "a")
+def write_raw(path, dtype, n_bytes, notes):
+    """Write one number of that dtype, zero."""
+    array = {"dtype": dtype, "shape": [1], "data_offsets": [0, n_bytes]}
+    header = json.dumps({"a": array, "__metadata__": notes}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(n_bytes))
+
+
+@pytest.mark.parametrize(("dtype", "n_bytes"), [("BF16", 2), ("F8_E4M3", 1), ("C64", 8)])
+def test_numbers_that_a_state_does_not_have(saved, tmp_path, dtype, n_bytes):
+    path = tmp_path / "a"
+    write_raw(path, dtype, n_bytes, {"format": "pt"})
+    with pytest.raises(ModelFileError, match="must be a model file of herder, got another safe"):
+        read_state(path)
+    write_raw(path, dtype, n_bytes, {"meta": read_text(saved)})
+    with pytest.raises(ModelFileError, match=str(path)):
+        read_state(path)
+
+
+def test_the_arrays_of_other_files_are_not_read(tmp_path, monkeypatch):
+    """A language model has many gigabytes of them."""
+    path = tmp_path / "a"
+    save_file({"a": np.zeros(1)}, path, metadata={"format": "pt"})
+
+    @contextmanager
+    def opened(*_, **__):
+        yield SimpleNamespace(metadata=lambda: {"format": "pt"})
+
+    monkeypatch.setattr("safetensors.safe_open", opened)
+    with pytest.raises(ModelFileError, match="got another safetensors file"):
+        read_state(path)
+
+
+@pytest.mark.parametrize("path", [None, b"a", 3, ["a"]])
+def test_a_path_must_be_one(saved, path):
+    with refuses("path", TypeError):
+        read_state(path)
+    with refuses("path", TypeError):
+        write_state(path, load_as(Thing, saved))
+
+
+def test_links_in_a_circle_are_no_file(saved, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(FileNotFoundError, match="loop"):
+        read_state(tmp_path / "loop")
+    for path in (tmp_path / "loop", "a\0b"):
+        with refuses("path"):
+            write_state(path, load_as(Thing, saved))
 
 
 def test_a_full_disk_is_an_error_of_the_system_and_leaves_nothing(tmp_path, monkeypatch):

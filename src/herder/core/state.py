@@ -188,8 +188,9 @@ def _check_version(path: PathLike, header: Header) -> int:
 def write_file(path: PathLike, arrays: Mapping[str, ArrayLike], header: Header) -> None:
     """Write arrays of numbers, a JSON header and their digest, whole or not at all."""
     safetensors = _safetensors()
+    given = _path(path)
     try:
-        _path(path).resolve()
+        given.resolve()
     except (RuntimeError, ValueError) as error:  # links in a circle, a NUL
         raise ParameterError("path", "name a file", str(path)) from error
     plain = {name: np.asarray(value, order="C") for name, value in arrays.items()}
