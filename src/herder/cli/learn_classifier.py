@@ -122,7 +122,9 @@ def learn_classifier(
     new_classes: Annotated[
         bool, option(INPUT, "Let classes come later that were not known before.", "--new-classes")
     ] = False,
-    epochs: Annotated[int, option(METHOD, "Passes over the rows.", min=1, metavar="N")] = 1,
+    epochs: Annotated[
+        int, option(METHOD, "Passes over the rows.", min=1, max=10**9, metavar="N")
+    ] = 1,
     shuffle: Annotated[
         bool,
         option(METHOD, "Take rows in random order; holds all of them in memory.", "--shuffle"),

@@ -70,7 +70,8 @@ def learn_field(
         ),
     ] = "l2",
     epochs: Annotated[
-        int, option(METHOD, "Passes over the rows, for cd and pcd.", min=1, metavar="N")
+        int,
+        option(METHOD, "Passes over the rows, for cd and pcd.", min=1, max=10**9, metavar="N"),
     ] = 50,
     random_state: RandomState = 0,
     algorithm: Annotated[Literal["boltzmann"] | None, typer.Option(hidden=True)] = None,

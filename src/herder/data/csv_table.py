@@ -8,7 +8,6 @@ word among its numbers is text, and readers that need numbers can name the line 
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,15 +23,16 @@ __all__ = ["csv_names", "is_csv_number", "open_csv", "write_csv", "write_csv_row
 #: Fields that are read at a time while the types are found.
 CSV_BLOCK = 2**17
 
-#: Characters of the longest line; a file without line ends is no table.
-MAX_LINE = 256 * 2**20
+#: Bytes of the longest line, as a file without line ends is no table; and that are read at once.
+MAX_LINE, SCANNED = 256 * 2**20, 2**20
 
 #: More digits than any number of 64 bits has; Python refuses to read thousands of them.
 MAX_DIGITS = 20
 
 
 def csv_names(path: Path) -> list[str]:
-    """Return the first row of a file, whatever it holds."""
+    """Return the first row of a file, whatever it holds, if the file is text."""
+    _require_text(path)
     return next(_blocks(path, 1))[1][0]
 
 
@@ -112,7 +112,7 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
     rows: list[list[str]] = []
     size, before, is_empty = 1, 0, True
     with open(path, newline="", encoding="utf-8-sig") as stream:
-        reader = csv.reader(_lines(path, stream), strict=True)
+        reader = csv.reader(stream, strict=True)
         try:
             for row in reader:
                 if row:
@@ -135,19 +135,24 @@ def _blocks(path: Path, n: int) -> Iterator[tuple[list[int], list[list[str]]]]:
         raise ValueError(f"{path} must hold a table, got only blank lines")
 
 
-def _lines(path: Path, stream: IO[str]) -> Iterator[str]:
-    """Yield the lines of a text file; what is no text is refused before it fills the memory."""
-    for number, line in enumerate(iter(partial(stream.readline, MAX_LINE), ""), 1):
-        if len(line) == MAX_LINE or "\0" in line:
-            found = "a NUL" if "\0" in line else f"more than {MAX_LINE:,} characters"
-            raise ValueError(f"{path} must be text, got {found} in line {number:,}")
-        yield line
+def _require_text(path: Path) -> None:
+    """Refuse what is no text before a line of it fills the memory."""
+    line, length = 1, 0
+    with open(path, "rb") as stream:
+        while block := stream.read(SCANNED):
+            nul, last = block.find(b"\0"), block.rfind(b"\n")
+            length = length + len(block) if last < 0 else len(block) - last - 1
+            if nul >= 0 or length > MAX_LINE:
+                line += block.count(b"\n", 0, nul if nul >= 0 else None)
+                found = "a NUL" if nul >= 0 else f"more than {MAX_LINE:,} bytes"
+                raise ValueError(f"{path} must be text, got {found} in line {line:,}")
+            line += block.count(b"\n")
 
 
 def _undecoded(path: Path) -> int:
     """Return the first line that is not UTF-8: text is decoded in blocks, ahead of its lines."""
     with open(path, "rb") as stream:
-        for number, line in enumerate(iter(partial(stream.readline, MAX_LINE), b""), 1):
+        for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:

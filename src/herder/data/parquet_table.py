@@ -45,8 +45,7 @@ def open_parquet(path: Path) -> TableSource:
             if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
                 found = f"{field.type} in {field.name!r}"
                 raise ValueError(f"{path} must have columns of numbers or text, got {found}")
-        _require_sizes(path, file.metadata, len(names))
-        gaps = [_has_nulls(file, j) for j in range(len(names))]
+        gaps = _find_gaps(path, file, schema)
 
     def read(n: int) -> Iterator[Chunk]:
         with _reading(pa, path) as file:
@@ -58,30 +57,32 @@ def open_parquet(path: Path) -> TableSource:
     return TableSource(path, names, n_rows, sum(8 + TEXT_BYTES * t for t in text), read)
 
 
-def _require_sizes(path: Path, metadata: Any, n_columns: int) -> None:
-    """Refuse a file whose parts do not add up to the size that it says."""
-    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
-    fit = sum(group.num_rows for group in groups) == metadata.num_rows
-    for group in groups:
-        sizes = {group.column(j).num_values for j in range(group.num_columns)}
-        fit = fit and group.num_columns == n_columns and sizes == {group.num_rows}
-    if not fit:
+def _find_gaps(path: Path, file: Any, schema: Any) -> list[bool]:
+    """Return whether each column has missing values: its dtype must not change by chunk.
+
+    A file whose parts do not add up to the size that it says is refused.
+    """
+    metadata = file.metadata
+    gaps = [False] * len(schema)
+    n_left = metadata.num_rows
+    for k in range(metadata.num_row_groups):
+        group = metadata.row_group(k)
+        n_left -= group.num_rows
+        parts = [group.column(j) for j in range(group.num_columns)]
+        if len(parts) != len(gaps) or any(part.num_values != group.num_rows for part in parts):
+            n_left = -1
+            break
+        for j, part in enumerate(parts):
+            if schema.field(j).nullable and not gaps[j]:
+                statistics = part.statistics
+                if statistics is not None and statistics.has_null_count:
+                    gaps[j] = statistics.null_count > 0
+                else:
+                    column = file.read_row_group(k, columns=[schema.names[j]])[0]
+                    gaps[j] = column.null_count > 0
+    if n_left:
         raise ValueError(f"{path} must be a whole .parquet file, got parts of other sizes")
-
-
-def _has_nulls(file: Any, j: int) -> bool:
-    """Return whether column ``j`` has missing values: its dtype must not change by chunk."""
-    if not file.schema_arrow.field(j).nullable:
-        return False
-    for group in range(file.metadata.num_row_groups):
-        statistics = file.metadata.row_group(group).column(j).statistics
-        if statistics is not None and statistics.has_null_count:
-            nulls = statistics.null_count
-        else:
-            nulls = file.read_row_group(group, columns=[file.schema_arrow.names[j]])[0].null_count
-        if nulls:
-            return True
-    return False
+    return gaps
 
 
 def _from_arrow(pa: Any, column: Any, gaps: bool) -> NDArray[Any]:

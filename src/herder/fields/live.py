@@ -65,6 +65,9 @@ BREATH = 0.1
 #: States of a burn-in that are in memory at a time.
 SKIPPED = 16_384
 
+#: More steps are a mistake, and would not be counted exactly.
+MAX_STEPS = 2**53
+
 
 class HerdSettings(TypedDict, total=False):
     """Settings of a herd, which `MomentHerd` documents."""
@@ -221,6 +224,8 @@ class MomentHerd:
         self, n_steps: int, *, on_progress: Callable[["MomentHerd"], None] | None = None
     ) -> None:
         """Advance without keeping the states, and begin to count after them."""
+        if n_steps > MAX_STEPS:
+            raise ParameterError("burn_in", "be at most 2**53", n_steps)
         for done in range(0, n_steps, SKIPPED):
             self.advance(min(SKIPPED, n_steps - done), on_progress=on_progress)
         self.reset_count()

@@ -28,7 +28,7 @@ from herder.data.variables import Codes, encode
 from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
-from herder.fields.live import RESTARTS, MomentHerd, Position, check_codes
+from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_codes
 from herder.fields.row_filter import RowFilter, read_where
 from herder.fields.row_index import RowIndex, index_source, restart_rows
 from herder.fields.synthesis import Synthesis
@@ -257,9 +257,11 @@ class MomentHerder(BaseEstimator):
             if n_samples is None or n_samples < 2:
                 found = "have no common total" if n_samples is None else "are of a single row"
                 raise ParameterError("n_samples", f"be given: the counts {found}")
+        if positive_int(n_samples, "n_samples") > MAX_STEPS:
+            raise ParameterError("n_samples", "be at most 2**53", n_samples)
         return Synthesis(
             self.start(progress=progress),
-            positive_int(n_samples, "n_samples"),
+            n_samples,
             condition=RowFilter(self.moments_, pairs) if (pairs := read_where(where)) else None,
             index=self._index,
             count_above=count_above,

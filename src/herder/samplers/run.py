@@ -33,6 +33,9 @@ BLOCK = 2**16
 #: Parts of a long run, after each of which progress is reported: about this many.
 UNITS = 1000
 
+#: More sweeps are a mistake, and would not be counted exactly.
+MAX_SWEEPS = 2**53
+
 
 class Chain(Protocol):
     """One chain of a sampler, on the free sites."""
@@ -149,6 +152,9 @@ def run_chains(
         raise ParameterTypeError("keep", "be True or False", keep)
     if progress is not None and not callable(progress):
         raise ParameterTypeError("progress", "be a callable or None", got=type(progress).__name__)
+    for name, number in (("n_sweeps", n_sweeps), ("burn_in", burn_in)):
+        if number > MAX_SWEEPS:
+            raise ParameterError(name, "be at most 2**53", number)
     if resume is not None and start is not None:
         raise ParameterError("start", "be None with resume", got=type(start).__name__)
     if resume is not None and burn_in:
