@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import form_of
 
 __all__ = [
     "check_function",
@@ -57,7 +58,7 @@ def function_or_none(value: Any, name: str) -> Any:
 def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
     """Return what goes through such an iterable, one entry at a time."""
     try:
-        if isinstance(values, str | bytes) or hasattr(values, "tocsr"):
+        if isinstance(values, str | bytes) or form_of(values) in ("lazy", "sparse"):
             raise TypeError
         return iter(values)
     except TypeError:

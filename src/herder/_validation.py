@@ -230,7 +230,7 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     check: Any = validation
     given = any_array(y, "y", "be a column of labels") if form_of(y) == "array" else y
     labels = np.asarray(check.column_or_1d(given, warn=True))
-    if labels.dtype.kind == "c":
+    if labels.dtype.kind in "cV":
         raise ParameterTypeError("y", "hold labels", got=f"dtype {labels.dtype}")
     check.check_consistent_length(labels, np.empty(n_rows))
     if labels.dtype.kind == "f":

@@ -17,12 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    finite_number,
-    plain_array,
-    positive_int,
-    real_array,
-)
+from herder._validation import any_array, finite_number, positive_int, real_array
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
@@ -49,7 +44,7 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
     >>> count_distribution([[0, 1, 1], [0, 0, 1]])
     array([0. , 0.5, 0.5, 0. ])
     """
-    rows: Any = plain_array(X)
+    rows: Any = any_array(X, "X", "be a table with rows and columns")
     values = rows
     # SciPy's matrices are known by their method: SciPy itself is not imported for this.
     if hasattr(X, "tocsr"):

@@ -195,8 +195,8 @@ def moment_error(
     gap = np.asarray(last - first if scale == 1.0 else last / scale - first, dtype=np.float64)
     if rates is not None:
         sizes = as_numbers(rates, "rates").astype(np.float64)
-        if sizes.shape not in ((), gap.shape) or not (sizes > 0).all():
-            raise ParameterError("rates", f"be positive, one or {gap.shape}", rates)
+        if sizes.shape not in ((), gap.shape) or not (sizes > 1e-150).all():
+            raise ParameterError("rates", f"be above 1e-150, one or {gap.shape}", rates)
         gap = gap / sizes
     return norm(gap) / (steps * positive_int(total, "total"))
 

@@ -118,7 +118,7 @@ class EnumeratedSystem:
 
     def scores(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Return the inner product of the weights with every row; integers never wrap."""
-        if not isinstance(weights, np.ndarray):
+        if not isinstance(weights, np.ndarray) or isinstance(weights, np.ma.MaskedArray):
             raise ParameterTypeError("weights", "be an array", got=type(weights).__name__)
         if weights.shape != self.target.shape:
             raise ParameterError("weights", f"have shape {self.target.shape}", weights.shape)
@@ -142,7 +142,7 @@ class EnumeratedSystem:
 
     def residual(self, weights: NDArray[Any], state: int, t: int) -> NDArray[Any]:
         """Return the target minus the row of the state."""
-        if not isinstance(state, int | np.integer) or not 0 <= state < len(self.features):
+        if not hasattr(state, "__index__") or not 0 <= state < len(self.features):
             raise ParameterError("state", f"be a row from 0 to {len(self.features) - 1}", state)
         return self.target - self.features[state]
 

@@ -107,7 +107,7 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
 def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
     try:
         array = plain_array(X)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ParameterError("X", f"be a table with rows of one length, got: {error}") from error
     if array.ndim != 2:
         found = f"shape {array.shape}. Reshape your data: X.reshape(-1, 1) for one column"

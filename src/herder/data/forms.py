@@ -85,7 +85,10 @@ def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> 
     if form == "lazy":
         raise ParameterTypeError("table", "be a frame in memory", got="a lazy one: collect() it")
     if form == "array":
-        table = np.asanyarray(table)
+        try:
+            table = np.asanyarray(table)
+        except ValueError as error:
+            raise ParameterError("table", "have rows of one length", got=str(error)) from None
     if form == "array" and len(shape) == 2 and table.shape[:2] == shape:
         rows = table[locate(indices, shape)]
     elif table.shape[:1] != (n,):

@@ -17,10 +17,7 @@ from herder._arguments import listed, of_kind
 from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
-from herder._validation import (
-    any_array,
-    one_of,
-)
+from herder._validation import any_array, one_of
 from herder.data.columns import Column, table_columns
 
 __all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]

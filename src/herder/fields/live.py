@@ -21,12 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._arguments import of_kind
 from herder._errors import ParameterError
-from herder._validation import (
-    any_array,
-    non_negative_int,
-    one_of,
-    real_array,
-)
+from herder._validation import any_array, non_negative_int, one_of, real_array
 from herder.core.plain import LARGEST_COUNT
 from herder.core.units import largest
 from herder.data.variables import code_dtype

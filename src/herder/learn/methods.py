@@ -8,13 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    any_array,
-    generator,
-    one_of,
-    positive_int,
-    positive_number,
-)
+from herder._validation import any_array, generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_pl, symmetrise

@@ -11,11 +11,7 @@ from scipy import sparse
 from herder._arguments import flag
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    any_array,
-    finite_number,
-    real_array,
-)
+from herder._validation import any_array, finite_number, real_array
 
 __all__ = [
     "Adjacency",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._arguments import (
+    flag,
     iterated,
     listed,
     of_kind,
@@ -160,14 +161,16 @@ class NoCliqueError(ParameterError, KeyError):
     """A group of columns whose joint counts are not known."""
 
 
-def check_tables(variables: Any, cliques: Any, counts: Any, totals: Any) -> dict[str, Any]:
+def check_tables(moments: Any) -> dict[str, Any]:
     """Return counts and totals as arrays; the layout of the cliques is checked when it is made."""
-    for variable in of_kind(variables, "variables", tuple, "a tuple of Variable"):
+    cliques = moments.cliques
+    flag(moments.from_rows, "from_rows")
+    for variable in of_kind(moments.variables, "variables", tuple, "a tuple of Variable"):
         of_kind(variable, "variables", Variable, "a tuple of Variable")
     if not isinstance(cliques, tuple) or {*map(type, cliques)} != {tuple}:
         rule = "be a tuple of tuples of columns"
         raise ParameterTypeError("cliques", rule, got=type(cliques).__name__)
-    found = {"counts": real_array(counts, "counts"), "totals": real_array(totals, "totals")}
+    found = {name: real_array(getattr(moments, name), name) for name in ("counts", "totals")}
     for name, values in found.items():
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ParameterError(name, "be a row of finite numbers", got=f"shape {values.shape}")

@@ -98,7 +98,7 @@ class Moments(Summarised):
     is_complete: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.__dict__.update(check_tables(self.variables, self.cliques, self.counts, self.totals))
+        self.__dict__.update(check_tables(self))
         width, order = len(self.variables), len(self.cliques[-1])
         self.__dict__.update(
             names=tuple(variable.name for variable in self.variables),

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
+    any_array,
     check_fitted,
     fit_rows,
     generator,
@@ -187,7 +188,9 @@ class OnlineClassifier(FittedClassifier):
             rows = fit_rows(self, X, reset=first, finite=False)
             weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
-            known = None if classes is None else distinct_labels(np.asarray(classes))[0]
+            known = None
+            if classes is not None:
+                known = distinct_labels(any_array(classes, "classes", "be labels"))[0]
             if first:
                 self._open(rows.shape[1], labels, known)
             else:

@@ -7,10 +7,7 @@ from numpy.typing import NDArray
 
 from herder._arguments import listed, mapping
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    any_array,
-    real_array,
-)
+from herder._validation import any_array, real_array
 
 __all__ = ["by_label", "indices", "numbers", "require_drawable", "texts"]
 

@@ -15,11 +15,7 @@ from sklearn.base import BaseEstimator
 
 from herder._arguments import flag, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import (
-    any_array,
-    check_fitted,
-    finite_number,
-)
+from herder._validation import any_array, check_fitted, finite_number
 from herder.models.exact import Exact
 from herder.models.graph import check_shape
 from herder.models.pairwise import PairwiseModel

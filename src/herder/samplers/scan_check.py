@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import (
-    any_array,
-    positive_int,
-)
+from herder._validation import any_array, positive_int
 from herder.core.summary import Picture, Section, Summarised, Summary, Table, Text, counted, show
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
