@@ -1,27 +1,33 @@
 """Checks at the public border. Every error reads ``name must be ..., got ...``."""
 
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._csr import distinct_columns, sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 
 __all__ = [
+    "any_array",
     "check_classes",
     "check_fitted",
     "column_of_labels",
     "finite_number",
+    "first_repeat",
     "fit_points",
     "fit_rows",
+    "form_of",
     "generator",
     "non_negative_int",
     "one_of",
+    "plain_array",
     "positive_int",
     "positive_number",
+    "real_array",
     "require_finite",
     "require_memory",
     "row_weights",
@@ -30,6 +36,79 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+#: Forms by library and class.
+_FORMS = {
+    "pandas": {"DataFrame": "pandas", "Series": "series"},
+    "polars": {"DataFrame": "polars", "LazyFrame": "lazy", "Series": "series"},
+    "xarray": {"DataArray": "dataarray", "Dataset": "dataset", "DataTree": "tree"},
+    "arviz": {"InferenceData": "tree"},
+}
+
+#: Forms that an estimator does not take as rows: what was passed, with a remedy.
+_NO_ROWS = {
+    "lazy": "a lazy frame: X.collect() reads it",
+    "mapping": "a mapping of columns: pandas.DataFrame(X) makes it a table",
+    "dataset": "an xarray Dataset: X.to_dataframe() makes it a table",
+    "tree": "a tree of xarray Datasets: to_dataframe() makes one of them a table",
+}
+
+
+def form_of(table: Any) -> str:
+    """Return the name of a table's form, without reading it or importing anything."""
+    for base in type(table).__mro__:
+        library = _FORMS.get(base.__module__.partition(".")[0], {})
+        if base.__name__ in library:
+            return library[base.__name__]
+    if hasattr(table, "tocsr"):
+        return "sparse"
+    if hasattr(table, "posterior"):
+        return "tree"
+    return "mapping" if isinstance(table, Mapping) else "array"
+
+
+def plain_array(values: Any) -> NDArray[Any]:
+    """Return ``values`` as an array; hidden entries of masked ones become NaN, or None."""
+    given: Any = values
+    if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
+        given = np.ma.array(values)
+    if not np.ma.is_masked(given):
+        return np.asarray(given)
+    if given.dtype.kind == "f":
+        return given.filled(np.nan)
+    return given.astype(object).filled(None)
+
+
+def any_array(values: Any, name: str, rule: str) -> NDArray[Any]:
+    """Return ``values`` as `plain_array` does; what cannot be an array breaks the rule."""
+    try:
+        return plain_array(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        got = f"{type(values).__name__}: {error}"
+        raise ParameterTypeError(name, rule, got=got) from None
+
+
+def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.float64]:
+    """Return ``values`` as float64, NaN where they are hidden by a mask; refuse complex ones."""
+    try:
+        given = plain_array(values)
+        if given.dtype.kind not in "cmMVUS" and values is not None:
+            with np.errstate(over="ignore"):  # to infinity, as any number that is too large
+                return np.asarray(given, np.float64)
+        found = f"dtype {given.dtype}"
+    except (TypeError, ValueError, OverflowError):
+        found = type(values).__name__
+    raise ParameterTypeError(name, rule, got=found)
+
+
+def first_repeat(names: Iterable[T]) -> T | None:
+    """Return the first name that came before, None if all are different."""
+    seen: set[T] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def check_fitted(estimator: object, attribute: str) -> None:
@@ -45,37 +124,52 @@ def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[A
     ``reset`` is for ``fit``, which learns the number and names of the columns; elsewhere they
     must be the same.
     """
-    from sklearn.utils import validation
-
-    check: Any = validation.validate_data
-    return check(estimator, X, dtype=[np.float64, np.float32], reset=reset)
+    return _validated(estimator, X, reset=reset)
 
 
 def fit_rows(estimator: object, X: object, *, reset: bool = True, finite: bool = True) -> Any:
-    """Return ``X`` as `fit_points` does, or as CSR if it is sparse.
+    """Return ``X`` as `fit_points` does, or as CSR if it is sparse, each column once in a row.
 
     Without ``finite`` the caller sees to it that NaN and infinity are refused. What is in the
     right form already goes past scikit-learn's validator: on a small batch that takes longer than
     learning it.
     """
     if _is_ready(estimator, X, reset=reset):
+        rows = X
         _set_width(estimator, X)
-        if finite:
-            require_finite(estimator, X)
-        return X
+    else:
+        options = {"accept_sparse": "csr", "accept_large_sparse": True, "order": "C"}
+        rows = _validated(estimator, X, reset=reset, ensure_all_finite=finite, **options)
+    unlike = rows
+    if hasattr(rows, "indptr"):
+        rows = distinct_columns(rows)
+    if finite and (rows is X or rows is not unlike):
+        require_finite(estimator, rows)
+    return rows
+
+
+def _validated(estimator: object, X: Any, **options: Any) -> Any:
+    """Return what scikit-learn's validator makes of ``X``, in the byte order of the machine."""
     from sklearn.utils import validation
 
+    form = form_of(X)
+    if form in _NO_ROWS:
+        raise ParameterTypeError("X", "be rows by columns in memory", got=_NO_ROWS[form])
     check: Any = validation.validate_data
-    return check(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        accept_large_sparse=True,
-        ensure_all_finite=finite,
-        reset=reset,
-    )
+    given = X
+    if form in ("array", "sparse"):
+        rule = "be rows of numbers"
+        given = any_array(X, "X", rule) if form == "array" else sound_sparse(X)
+        if given.dtype.kind == "c":
+            raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
+    try:
+        rows = check(estimator, given, dtype=[np.float64, np.float32], **options)
+    except (TypeError, OverflowError) as error:
+        raise ParameterTypeError("X", "be rows of numbers", got=f"{error}") from None
+    names = vars(estimator).get("feature_names_in_")
+    if names is not None and len(set(names)) < len(names):
+        raise ParameterError("X", "have unique column names", got=f"{first_repeat(names)!r} twice")
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
 def _is_ready(estimator: object, X: Any, *, reset: bool) -> bool:
@@ -105,14 +199,16 @@ def require_finite(estimator: object, rows: Any) -> None:
     assert_all_finite(data, estimator_name=type(estimator).__name__, input_name="X")
 
 
-def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
-    """Return ``weight`` as one non-negative number a row, 1 if it is None."""
+def row_weights(
+    weight: object, n_rows: int, name: str = "sample_weight", *, summed: bool = True
+) -> NDArray[np.float64]:
+    """Return ``weight`` as one non-negative number a row, 1 if it is None.
+
+    If they are to be ``summed``, their sum must be finite.
+    """
     if weight is None:
         return np.ones(n_rows)
-    try:
-        values = np.asarray(weight, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(name, "be numbers", got=type(weight).__name__) from None
+    values = real_array(weight, name)
     if values.ndim == 0:
         values = np.full(n_rows, float(values))
     if values.shape != (n_rows,):
@@ -121,6 +217,9 @@ def row_weights(weight: object, n_rows: int, name: str = "sample_weight") -> NDA
     if wrong.any():
         row = int(wrong.argmax())
         raise ParameterError(name, "be finite and not negative", got=f"{values[row]} in row {row}")
+    with np.errstate(over="ignore"):
+        if summed and not np.isfinite(values.sum()):
+            raise ParameterError(name, "have a finite sum", got=f"numbers up to {values.max():g}")
     return values
 
 
@@ -129,7 +228,10 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     from sklearn.utils import validation
 
     check: Any = validation
-    labels = np.asarray(check.column_or_1d(y, warn=True))
+    given = any_array(y, "y", "be a column of labels") if form_of(y) == "array" else y
+    labels = np.asarray(check.column_or_1d(given, warn=True))
+    if labels.dtype.kind in "cV":
+        raise ParameterTypeError("y", "hold labels", got=f"dtype {labels.dtype}")
     check.check_consistent_length(labels, np.empty(n_rows))
     if labels.dtype.kind == "f":
         check.assert_all_finite(labels, input_name="y")
@@ -204,7 +306,8 @@ def non_negative_int(value: SupportsIndex, name: str) -> int:
 
 def one_of(value: T, name: str, allowed: Collection[T]) -> T:
     """Return ``value`` if it is one of ``allowed``."""
-    if value not in allowed:
+    # an array has no truth, and what is not hashable is in no mapping
+    if not any(isinstance(value, type(option)) and value == option for option in allowed):
         options = ", ".join(repr(option) for option in allowed)
         raise ParameterError(name, f"be one of {options}", value)
     return value
@@ -213,7 +316,14 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
 def _real(value: Any, name: str, kind: str) -> float:
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
         raise ParameterTypeError(name, f"be {kind}", value)
-    return float(value)
+    if isinstance(value, np.complexfloating | np.timedelta64):
+        raise ParameterTypeError(name, f"be {kind}", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParameterError(
+            name, f"be {kind} that fits into a float", got="a larger one"
+        ) from None
 
 
 def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:
@@ -225,6 +335,8 @@ def _int_from(least: int, kind: str, value: SupportsIndex, name: str) -> int:
         raise ParameterTypeError(name, f"be {kind}", value) from None
     if number < least:
         raise ParameterError(name, f"be {kind}", value)
+    if number >= 2**63:
+        raise ParameterError(name, f"be {kind} below 2**63", got="a larger one")
     return number
 
 

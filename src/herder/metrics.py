@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import any_array, finite_number, positive_int, real_array
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
@@ -43,12 +44,11 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
     >>> count_distribution([[0, 1, 1], [0, 0, 1]])
     array([0. , 0.5, 0.5, 0. ])
     """
-    rows: Any = np.asarray(X)
+    rows: Any = any_array(X, "X", "be a table with rows and columns")
     values = rows
     # SciPy's matrices are known by their method: SciPy itself is not imported for this.
     if hasattr(X, "tocsr"):
-        rows = X.tocsr(copy=True)
-        rows.sum_duplicates()
+        rows = summed_csr(X)
         values = rows.data
     if rows.ndim != 2 or 0 in rows.shape:
         raise ParameterError("X", "be a table with rows and columns", got=f"shape {rows.shape}")
@@ -57,6 +57,8 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
         raise ParameterError("n_variables", f"be at least {rows.shape[1]}, the width of X", width)
     if values.dtype.kind not in "biufO":
         raise ParameterTypeError("X", "hold the numbers 0 and 1", got=f"dtype {values.dtype}")
+    if values.dtype.kind == "O":
+        rows = values = real_array(values, "X", "hold only 0 and 1")
     wrong = values[(values != 0) & (values != 1)]
     if wrong.size:
         raise ParameterError("X", "hold only 0 and 1", wrong.flat[0])
@@ -82,7 +84,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
     0.143841
     """
     p_cells, q_cells = _pair(p, q)
-    if not (0 <= floor < np.inf):
+    if finite_number(floor, "floor") < 0:
         raise ParameterError("floor", "be a finite non-negative number", floor)
     q_cells = (q_cells + floor) / (1 + floor * q_cells.size)
     held = p_cells > 0
@@ -118,7 +120,7 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    cells = np.asarray(values, dtype=np.float64)
+    cells = real_array(values, name)
     if not np.isfinite(cells).all() or (cells < 0).any():
         wrong = cells[~(np.isfinite(cells) & (cells >= 0))].flat[0]
         raise ParameterError(name, "hold finite non-negative numbers", wrong)

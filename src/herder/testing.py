@@ -24,9 +24,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._validation import positive_int
+from herder._arguments import flag
+from herder._validation import finite_number, positive_int
 from herder.core.diagnostics import Violations, moment_error, pct_violations
-from herder.core.dynamics import HerdingSystem, Step, herd
+from herder.core.dynamics import HerdingSystem, Step, as_system, herd
 from herder.core.units import as_numbers, norm
 
 __all__ = ["SystemReport", "check_system"]
@@ -102,7 +103,8 @@ def check_system(
     """
     n = positive_int(n_steps, "n_steps")
     start = as_numbers(weights, "weights")
-    guarded = _Guarded(system)
+    guarded = _Guarded(as_system(system))
+    exact, tol = flag(exact, "exact"), finite_number(tol, "tol")
     steps = list(islice(herd(guarded, start, rates=rates), n))
     recorded = [copy.deepcopy(step.state) for step in steps]
     _check_sums(start, steps, rates)

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import check_function, of_kind
 from herder.core.units import as_numbers, largest
 
 __all__ = ["RunningAverage"]
@@ -44,7 +45,7 @@ class RunningAverage:
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+        self.function = check_function(function, "function")
         self.count = 0
         self._sum: NDArray[Any] | None = None
         self._lost: NDArray[np.float64] | None = None
@@ -68,6 +69,7 @@ class RunningAverage:
 
     def merge(self, other: RunningAverage) -> RunningAverage:
         """Return the average over the states of both, with the function of the first."""
+        of_kind(other, "other", RunningAverage, "a RunningAverage")
         merged = RunningAverage(self.function)
         for part in (self, other):
             if part._sum is not None:

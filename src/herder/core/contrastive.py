@@ -20,8 +20,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import listed
 from herder._errors import ParameterError
-from herder.core.dynamics import HerdingSystem
+from herder.core.dynamics import HerdingSystem, as_system
 
 __all__ = ["ContrastiveSystem"]
 
@@ -54,10 +55,10 @@ class ContrastiveSystem(Generic[S]):
     """
 
     def __init__(self, system: HerdingSystem[S], rows: Sequence[S]) -> None:
-        if len(rows) == 0:
+        self.system = as_system(system)
+        self.rows = tuple(listed(rows, "rows", "states"))
+        if not self.rows:
             raise ParameterError("rows", "hold at least one row", got="none")
-        self.system = system
-        self.rows = tuple(rows)
 
     def maximise(self, weights: NDArray[Any], previous: tuple[S, ...] | None) -> tuple[S, ...]:
         """Return where the search ends from each row; the previous states do not matter."""

@@ -21,13 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._errors import ParameterError
-from herder._validation import positive_int
+from herder._arguments import flag, iterated, of_kind
+from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import finite_number, positive_int, positive_number
 from herder.core.dynamics import Step
 from herder.core.units import Number, as_numbers, inner, norm
 
@@ -133,8 +135,11 @@ def pct_violations(
     """
     n_steps, n_violations, first = 0, 0, None
     worst: Number = 0
-    for step in steps:
+    tol = finite_number(tol, "tol")
+    for step in iterated(steps, "steps", "Step or numbers"):
         tipi = step.tipi if isinstance(step, Step) else step
+        if not isinstance(tipi, int | float | Fraction | np.number) or tipi != tipi:
+            raise ParameterTypeError("steps", "be steps or numbers", got=repr(tipi))
         if tipi > tol:
             n_violations += 1
             worst = max(worst, tipi)
@@ -145,7 +150,8 @@ def pct_violations(
 
 def weight_norms(steps: Iterable[Step[Any]]) -> NDArray[np.float64]:
     """Return the norm of the weights after each step of a finite run, rescaling undone."""
-    return np.asarray([norm(step.weights) / step.scale for step in steps], dtype=np.float64)
+    run = (of_kind(step, "steps", Step, "steps") for step in iterated(steps, "steps", "Step"))
+    return np.asarray([norm(step.weights) / step.scale for step in run], dtype=np.float64)
 
 
 def moment_error(
@@ -184,11 +190,14 @@ def moment_error(
     """
     first = as_numbers(start, "start")
     last = as_numbers(weights, "weights", first.shape)
-    steps = positive_int(t, "t")
+    steps, scale = positive_int(t, "t"), positive_number(scale, "scale")
     # exact numbers are subtracted exactly: the difference may be far smaller than they are
     gap = np.asarray(last - first if scale == 1.0 else last / scale - first, dtype=np.float64)
     if rates is not None:
-        gap = gap / as_numbers(rates, "rates").astype(np.float64)
+        sizes = as_numbers(rates, "rates").astype(np.float64)
+        if sizes.shape not in ((), gap.shape) or not (sizes > 1e-150).all():
+            raise ParameterError("rates", f"be above 1e-150, one or {gap.shape}", rates)
+        gap = gap / sizes
     return norm(gap) / (steps * positive_int(total, "total"))
 
 
@@ -299,6 +308,8 @@ def explain_growth(
     >>> explain_growth(Growth(1.0, True), [4, 0], [2, 0], [1, 0], exact=[1, 0]).verdict
     'inconsistent moments'
     """
+    of_kind(found, "found", Growth, "a Growth")
+    from_data = flag(from_data, "from_data")
     if not found.linear:
         return Diagnosis("bounded", f"the weight norm grows like t^{found.exponent:.2f}")
     w = as_numbers(weights, "weights")

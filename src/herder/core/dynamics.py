@@ -41,7 +41,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import non_negative_int, positive_number
 from herder.core.units import Number, as_numbers, inner, largest, norm
 
-__all__ = ["HerdingSystem", "Step", "herd"]
+__all__ = ["HerdingSystem", "Step", "as_system", "herd"]
 
 S = TypeVar("S")
 
@@ -90,6 +90,14 @@ class HerdingSystem(Protocol[S]):
         ...
 
 
+def as_system(system: Any) -> Any:
+    """Return the system if it has the two methods of a `HerdingSystem`."""
+    if not all(callable(getattr(system, name, None)) for name in ("maximise", "residual")):
+        rule = "have the methods maximise and residual"
+        raise ParameterTypeError("system", rule, got=type(system).__name__)
+    return system
+
+
 def herd(
     system: HerdingSystem[S],
     weights: ArrayLike,
@@ -134,6 +142,7 @@ def herd(
     >>> [step.state for step in islice(herd(system, [0, 0, 0]), 6)]
     [0, 1, 2, 0, 1, 0]
     """
+    system = as_system(system)
     start = as_numbers(weights, "weights")
     if start.ndim == 0 or start.size == 0:
         raise ParameterError("weights", "have at least one entry", got=f"shape {start.shape}")

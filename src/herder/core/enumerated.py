@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
-from herder.core.dynamics import HerdingSystem
+from herder._validation import finite_number, non_negative_int, positive_int
+from herder.core.dynamics import HerdingSystem, as_system
 from herder.core.units import Number, Units, as_numbers, inner, largest
 
 __all__ = ["EnumeratedSystem", "MiniBatches", "NeuronSystem"]
@@ -94,17 +94,17 @@ class EnumeratedSystem:
             raise ParameterError("features", "have shape (n_states, n_features)", table.shape)
         if sum(given is not None for given in (target, probabilities, counts)) != 1:
             raise ValueError("exactly one of target, probabilities and counts must be given")
+        total = positive_int(total, "total")
         if total != 1 and target is None:
             raise ParameterError("total", "be left out unless target is given")
-        total = positive_int(total, "total")
-        if not tie_tol >= 0:
+        if finite_number(tie_tol, "tie_tol") < 0:
             raise ParameterError("tie_tol", "be non-negative", tie_tol)
         if counts is not None:
             moments, total = _from_counts(counts, table)
         elif probabilities is not None:
             moments = _from_probabilities(probabilities, table)
         else:
-            moments = as_numbers(np.asarray(target), "target", table.shape[1:])
+            moments = as_numbers(target, "target", table.shape[1:])
         kinds = (table.dtype, moments.dtype)
         dtype = next(np.dtype(k) for k in (np.float64, np.object_, np.int64) if k in kinds)
         self.units = Units(total, exact=dtype != np.float64)
@@ -118,6 +118,8 @@ class EnumeratedSystem:
 
     def scores(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Return the inner product of the weights with every row; integers never wrap."""
+        if not isinstance(weights, np.ndarray) or isinstance(weights, np.ma.MaskedArray):
+            raise ParameterTypeError("weights", "be an array", got=type(weights).__name__)
         if weights.shape != self.target.shape:
             raise ParameterError("weights", f"have shape {self.target.shape}", weights.shape)
         if weights.dtype != self.target.dtype:
@@ -140,6 +142,8 @@ class EnumeratedSystem:
 
     def residual(self, weights: NDArray[Any], state: int, t: int) -> NDArray[Any]:
         """Return the target minus the row of the state."""
+        if not hasattr(state, "__index__") or not 0 <= state < len(self.features):
+            raise ParameterError("state", f"be a row from 0 to {len(self.features) - 1}", state)
         return self.target - self.features[state]
 
     def tipi(self, weights: ArrayLike) -> Number:
@@ -155,7 +159,8 @@ class EnumeratedSystem:
         int, float or Fraction
         """
         at = as_numbers(weights, "weights")
-        return inner(at, self.target) - max(self.scores(at).tolist())
+        best = max(self.scores(at).tolist())
+        return inner(at, self.target) - best
 
 
 class MiniBatches(Generic[S]):
@@ -196,14 +201,15 @@ class MiniBatches(Generic[S]):
             raise ParameterError("rows", "have shape (n_rows, n_features)", table.shape)
         if positive_int(batch_size, "batch_size") > len(table):
             raise ParameterError("batch_size", f"be at most {len(table)}", batch_size)
-        self.system = system
+        self.system = as_system(system)
         self.rows = _times(table, positive_int(total, "total"))
         self.batch_size = int(batch_size)
         self._mean = _mean(self.rows)
 
     def target(self, t: int) -> NDArray[Any]:
         """Return the mean of the block of step t, in units."""
-        block = (t * self.batch_size + np.arange(self.batch_size)) % len(self.rows)
+        first = non_negative_int(t, "t") * self.batch_size % len(self.rows)
+        block = (first + np.arange(self.batch_size)) % len(self.rows)
         return _mean(self.rows[block])
 
     def maximise(self, weights: NDArray[Any], previous: S | None) -> S:
@@ -235,8 +241,7 @@ class NeuronSystem:
     """
 
     def __init__(self, rate: Number, *, total: int = 1) -> None:
-        entry: Any = np.asarray([rate])
-        self._target = as_numbers(entry, "rate")
+        self._target = as_numbers(rate, "rate", ()).reshape(1)
         self.total = positive_int(total, "total")
         if not 0 <= rate <= total:
             raise ParameterError("rate", f"be between 0 and {total}", rate)
@@ -288,6 +293,8 @@ def _from_probabilities(probabilities: ArrayLike, table: NDArray[Any]) -> NDArra
 def _times(array: NDArray[Any], total: int) -> NDArray[Any]:
     if array.dtype == np.int64 and largest(array) * total >= 2**62:
         raise OverflowError(f"features times {total} must stay below 2**62 in int64")
+    if array.dtype == np.float64 and float(np.abs(array).max(initial=0.0)) * total > 1e300:
+        raise OverflowError(f"features times {total} must stay below 1e300")
     return array * total
 
 

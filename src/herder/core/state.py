@@ -30,6 +30,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import mapping
 from herder._errors import ParameterError, ParameterTypeError
 from herder.core.files import PathLike, whole_file
 from herder.core.plain import Arrays, Header
@@ -136,7 +137,11 @@ def write_state(path: PathLike, thing: Stateful, meta: Mapping[str, Any] | None 
         **own,
     }
     if meta is not None:
-        header["meta"] = dict(meta)
+        header["meta"] = dict(mapping(meta, "meta", "name to value"))
+        try:
+            json.dumps(header["meta"])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ParameterError("meta", "hold what JSON can hold", got=str(error)) from None
     write_file(path, arrays, header)
 
 

@@ -28,8 +28,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import plain_array, positive_int
 
 __all__ = [
     "FIXED_POINT",
@@ -102,7 +103,10 @@ def as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...] | None = Non
     >>> as_numbers([1, 2], "weights")
     array([1, 2])
     """
-    array: NDArray[Any] = np.asarray(values)
+    try:
+        array: NDArray[Any] = plain_array(values)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterTypeError(name, "be an array", got=type(values).__name__) from None
     if shape is not None and array.shape != shape:
         raise ParameterError(name, f"have shape {shape}", array.shape)
     kind = array.dtype.kind
@@ -154,7 +158,12 @@ def norm(weights: NDArray[Any]) -> float:
     >>> norm(np.array([3, 4]))
     5.0
     """
-    return math.sqrt(inner(weights, weights))
+    numbers = as_numbers(weights, "weights")
+    squared = inner(numbers, numbers)
+    if squared != math.inf:
+        return math.sqrt(squared)
+    peak = float(np.abs(numbers).max())
+    return peak * norm(numbers / peak)
 
 
 def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
@@ -180,10 +189,11 @@ def to_units(probabilities: ArrayLike, total: int) -> NDArray[np.int64]:
     total = positive_int(total, "total")
     given = as_numbers(probabilities, "probabilities")
     if given.dtype == np.float64:
-        units: NDArray[Any] = np.rint(given * total)
+        with np.errstate(over="ignore"):
+            units: NDArray[Any] = np.rint(given * total)
         exact = np.asarray(units / total == given)
     else:
-        units = given.astype(object) * total
+        units = np.asarray(given.astype(object) * total, dtype=object)
         whole = [Fraction(u).denominator == 1 for u in units.flat]
         exact = np.asarray(whole, dtype=bool).reshape(units.shape)
     if not exact.all():
@@ -215,7 +225,9 @@ def round_to_units(values: ArrayLike, total: int = FIXED_POINT) -> NDArray[np.in
     total = positive_int(total, "total")
     given = as_numbers(values, "values")
     if given.dtype == np.float64:
-        return _as_int64(np.rint(given * total), total)
+        with np.errstate(over="ignore"):
+            units = np.rint(given * total)
+        return _as_int64(units, total)
     rounded = np.empty(given.shape, dtype=object)
     rounded.flat[:] = [round(Fraction(x) * total) for x in given.flat]
     return _as_int64(rounded, total)
@@ -229,7 +241,13 @@ def from_units(units: NDArray[Any], total: int) -> NDArray[np.float64]:
     >>> from_units(np.array([1, 7]), 10)
     array([0.1, 0.7])
     """
-    return np.asarray(units / positive_int(total, "total"), dtype=np.float64)
+    given = as_numbers(units, "units")
+    try:
+        return np.asarray(given / positive_int(total, "total"), dtype=np.float64)
+    except OverflowError:
+        raise ParameterError(
+            "units", "be numbers that floats can hold", got="larger ones"
+        ) from None
 
 
 def common_total(totals: Iterable[int]) -> Units:
@@ -251,7 +269,7 @@ def common_total(totals: Iterable[int]) -> Units:
     >>> common_total([100, 100])
     Units(total=100, exact=True)
     """
-    distinct = {positive_int(total, "totals") for total in totals}
+    distinct = {positive_int(total, "totals") for total in listed(totals, "totals", "int")}
     if not distinct:
         raise ParameterError("totals", "hold at least one total", got="none")
     multiple = math.lcm(*distinct)
@@ -261,6 +279,6 @@ def common_total(totals: Iterable[int]) -> Units:
 
 
 def _as_int64(units: NDArray[Any], total: int) -> NDArray[np.int64]:
-    if largest(units) > _INT64_SAFE:
+    if not np.less_equal(np.abs(units), _INT64_SAFE).all():
         raise OverflowError(f"values must stay below 2**62 in units of 1/{total}")
     return units.astype(np.int64)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
+from herder._arguments import listed
+from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import form_of, plain_array
 from herder.data.source import repeated
 
 __all__ = ["Column", "is_missing", "named_columns", "table_columns"]
@@ -55,6 +57,9 @@ class Column:
 
 def named_columns(X: object) -> tuple[tuple[str, ...], list[Any]] | None:
     """Return names and columns of a mapping, a frame or an arrow table, None for other tables."""
+    if form_of(X) == "lazy":
+        got = "a lazy frame: X.collect() reads it"
+        raise ParameterTypeError("X", "be a frame in memory", got=got)
     if isinstance(X, Mapping):
         return tuple(str(name) for name in X), list(X.values())
     names = getattr(X, "column_names", None)  # pyarrow
@@ -80,6 +85,7 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
     """Return the columns of a table, all of one length; ``names`` replace those of the table."""
     found, raw = named_columns(X) or _array_columns(X)
     if names is not None:
+        names = listed(names, "names", "texts")
         if len(names) != len(raw):
             raise ParameterError("names", f"have one name per column ({len(raw)})", len(names))
         found = tuple(str(name) for name in names)
@@ -100,8 +106,8 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
 
 def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
     try:
-        array: NDArray[Any] = np.asarray(X)
-    except ValueError as error:
+        array = plain_array(X)
+    except (TypeError, ValueError) as error:
         raise ParameterError("X", f"be a table with rows of one length, got: {error}") from error
     if array.ndim != 2:
         found = f"shape {array.shape}. Reshape your data: X.reshape(-1, 1) for one column"
@@ -116,14 +122,15 @@ def _column(name: str, values: Any) -> Column:
         index[index < 0] = len(labels)
         return _occurring(name, [*labels, None], index, "object")
     try:
-        array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+        array = values.to_numpy() if hasattr(values, "to_numpy") else plain_array(values)
     except ValueError as error:
-        raise ValueError(f"column {name!r} must be 1-D, got: {error}") from error
+        raise ParameterError("X", f"have 1-D columns, got in {name!r}: {error}") from error
     if array.ndim != 1:
-        raise ValueError(f"column {name!r} must be 1-D, got shape {array.shape}")
+        raise ParameterError("X", "have 1-D columns", got=f"shape {array.shape} in {name!r}")
     kind = array.dtype.kind
     if kind == "c":
-        raise ValueError(f"Complex data not supported: X must be real, got column {name!r}")
+        got = f"{array.dtype} in column {name!r}: Complex data not supported"
+        raise ParameterTypeError("X", "be real", got=got)
     if kind == "b":
         return Column(name, [False, True], array.astype(np.int8), "bool")
     if kind in "iu" and len(array):
@@ -163,7 +170,8 @@ def _object_column(name: str, array: NDArray[Any]) -> Column:
     try:
         distinct = set(values)
     except TypeError as error:
-        raise TypeError(f"column {name!r} must hold plain labels, got {error}") from None
+        got = f"in column {name!r}: {error}"
+        raise ParameterTypeError("X", "hold plain labels", got=got) from None
     labels: dict[Hashable, int] = {}
     position: dict[Any, int] = {}
     for value in distinct:

@@ -17,17 +17,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._csr import sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import form_of, plain_array
 
 __all__ = ["form_of", "locate", "read_numbers", "take_rows"]
-
-#: Forms by library and class.
-_FORMS = {
-    "pandas": {"DataFrame": "pandas", "Series": "series"},
-    "polars": {"DataFrame": "polars", "LazyFrame": "lazy", "Series": "series"},
-    "xarray": {"DataArray": "dataarray", "Dataset": "dataset", "DataTree": "tree"},
-    "arviz": {"InferenceData": "tree"},
-}
 
 #: Forms that are refused: what X must be, and what was passed with a remedy.
 _REFUSED = {
@@ -40,19 +34,6 @@ _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "durations", "O": "object
 
 #: A sample as numbers: values (n, d), d names, and the leading shape of its rows.
 Numbers: TypeAlias = tuple[NDArray[np.floating], tuple[str, ...], tuple[int, ...]]
-
-
-def form_of(table: Any) -> str:
-    """Return the name of a table's form, without reading it or importing anything."""
-    for base in type(table).__mro__:
-        library = _FORMS.get(base.__module__.partition(".")[0], {})
-        if base.__name__ in library:
-            return library[base.__name__]
-    if hasattr(table, "tocsr"):
-        return "sparse"
-    if hasattr(table, "posterior"):
-        return "tree"
-    return "mapping" if isinstance(table, Mapping) else "array"
 
 
 def locate(
@@ -104,13 +85,16 @@ def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> 
     if form == "lazy":
         raise ParameterTypeError("table", "be a frame in memory", got="a lazy one: collect() it")
     if form == "array":
-        table = np.asanyarray(table)
+        try:
+            table = np.asanyarray(table)
+        except ValueError as error:
+            raise ParameterError("table", "have rows of one length", got=str(error)) from None
     if form == "array" and len(shape) == 2 and table.shape[:2] == shape:
         rows = table[locate(indices, shape)]
     elif table.shape[:1] != (n,):
         raise ParameterError("table", f"have {n:,} rows, as X has", got=f"shape {table.shape}")
     elif form == "sparse":
-        rows = table.tocsr()[indices]
+        rows = sound_sparse(table, "table").tocsr()[indices]
     else:
         rows = table.iloc[indices] if hasattr(table, "iloc") else table[indices]
     return np.asarray(rows) if isinstance(rows, np.memmap) else rows
@@ -173,7 +157,7 @@ def _read_array(table: Any) -> Numbers:
         remedy = "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
         raise ParameterError("X", "be 2-D, rows by columns", got=f"shape {values.shape}. {remedy}")
     if values.dtype.kind == "c":
-        raise ParameterError("X", "hold real numbers", got="others: Complex data not supported")
+        raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
     shape = values.shape[: 1 if values.ndim == 2 else 2]
     rest = values.shape[len(shape) :]
     names = [f"x{j}" for j in range(rest[0])] if len(rest) == 1 else _cells("x", map(range, rest))
@@ -185,7 +169,7 @@ def _read_array(table: Any) -> Numbers:
 
 
 def _read_mapping(table: Mapping[Any, Any]) -> Numbers:
-    arrays = {str(name): np.asarray(values) for name, values in table.items()}
+    arrays = {str(name): plain_array(values) for name, values in table.items()}
     shapes = {values.shape[:2] if values.ndim > 1 else values.shape for values in arrays.values()}
     if len(shapes) != 1 or shapes == {()}:
         found = {name: values.shape for name, values in arrays.items()}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from herder._arguments import flag, iterated, listed
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 
@@ -96,14 +97,21 @@ def hash_features(
     n_features = positive_int(n_features, "n_features")
     if n_features > MAX_FEATURES:
         raise ParameterError("n_features", "be at most 2**31 - 1", n_features)
-    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ParameterError("dtype", "be float64 or float32", dtype)
+    kinds = (np.dtype(np.float64), np.dtype(np.float32))
+    try:
+        known = np.dtype(dtype) in kinds
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ParameterError("dtype", "be float64 or float32", got=repr(dtype)[:40])
+    normalise = flag(normalise, "normalise")
+    shortest, longest = _lengths(ngram_range)
     is_frame = hasattr(rows, "columns")
     if is_frame or isinstance(rows, str | bytes | Mapping):
         remedy = "use one column, or its rows as dicts" if is_frame else "use a list"
         found = f"one {type(rows).__name__}: {remedy}"
         raise ParameterTypeError("rows", "be an iterable of texts, tokens or dicts", got=found)
-    source = iter(rows)
+    source = iterated(rows, "rows", "texts, tokens or dicts")
     start = list(islice(source, 1))
     kind = _kind(start[0]) if start else "tokens"
     options: dict[str, Any] = {
@@ -112,7 +120,7 @@ def hash_features(
         "dtype": np.dtype(dtype).type,
     }
     if kind == "text":
-        options |= {"norm": None, "lowercase": lowercase, "ngram_range": ngram_range}
+        options |= {"norm": None, "lowercase": lowercase, "ngram_range": (shortest, longest)}
         hasher: Any = HashingVectorizer(**options)
     else:
         hasher = FeatureHasher(input_type="dict" if kind == "dict" else "string", **options)
@@ -136,6 +144,17 @@ def hash_features(
     if normalise:
         table = normalize(table, copy=False)
     return table
+
+
+def _lengths(ngram_range: Any) -> tuple[int, int]:
+    """Return the shortest and the longest run of words."""
+    given = listed(ngram_range, "ngram_range", "two integers")
+    if len(given) != 2:
+        raise ParameterError("ngram_range", "be two integers", ngram_range)
+    low, high = (positive_int(length, "ngram_range") for length in given)
+    if low > high:
+        raise ParameterError("ngram_range", "have the shortest run first", ngram_range)
+    return low, high
 
 
 def _kind(row: object) -> str:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import row_weights
+from herder._validation import any_array, form_of, row_weights
 from herder.core.summary import counted
 from herder.data.columns import is_missing
-from herder.data.forms import form_of, locate, read_numbers, take_rows
+from herder.data.forms import locate, read_numbers, take_rows
 
 __all__ = [
     "Rows",
@@ -218,7 +218,7 @@ def read_weights(
             found = f"{weight[wrong][0]} in row {wrong.argmax()}"
             raise ParameterError(name, "hold finite logarithms, or minus infinity", got=found)
     else:
-        weight = row_weights(given, n, name)
+        weight = row_weights(given, n, name, summed=False)
     top = weight.max()
     if top == (-np.inf if logarithms else 0):
         rule = "be finite for some row" if logarithms else "be more than zero for some row"
@@ -285,7 +285,7 @@ def read_choice(
 
 
 def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
-    rows = np.asarray([] if given is None else given)
+    rows = any_array([] if given is None else given, name, "be row numbers, or a mask")
     if rows.dtype.kind == "b":
         if rows.size != n:
             raise ParameterError(name, f"have {n} values as a mask", got=f"shape {rows.shape}")
@@ -310,7 +310,7 @@ def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> ND
         given = given.transpose("chain", "draw", ...)
     if form_of(given) in ("pandas", "polars") and given.shape[1] == 1:
         given = given.iloc[:, 0] if hasattr(given, "iloc") else given.to_series()
-    values = np.asarray(given)
+    values = any_array(given, name, "have one value per row")
     shapes = dict.fromkeys([(n,), shape or (n,)])
     if values.shape not in {(n, 1), *shapes}:
         rule = f"have one value per row, shape {' or '.join(map(str, shapes))}"

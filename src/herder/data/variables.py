@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import listed, of_kind
+from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
-from herder._validation import one_of
+from herder._validation import any_array, one_of
 from herder.data.columns import Column, table_columns
 
 __all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]
@@ -59,6 +61,8 @@ class Variable:
     is_binary: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        of_kind(self.name, "name", str, "a text")
+        of_kind(self.values, "values", tuple, "a tuple of labels")
         object.__setattr__(self, "n_values", len(self.values))
         object.__setattr__(self, "is_binary", self.values == (0, 1))
 
@@ -77,7 +81,7 @@ class Variable:
                 number = math.nan
             if not math.isnan(number):
                 return int(np.searchsorted(self.edges, number, side="right"))
-        for position, value in enumerate(self.values):
+        for position, value in enumerate(self.values if isinstance(label, Hashable) else ()):
             if value == label or (value is not None and str(value) == label):
                 return position
         numbers = "a number or " if self.edges is not None else ""
@@ -139,6 +143,10 @@ def encode(
     columns = table_columns(X, names)
     if variables is None:
         variables = [None] * len(columns)
+    variables = [
+        of_kind(one, "variables", (Variable, type(None)), "a sequence of Variable or None")
+        for one in listed(variables, "variables", "Variable or None")
+    ]
     if len(variables) != len(columns):
         raise ParameterError("X", f"have {len(variables)} columns", len(columns))
     n_bins = _n_bins(bins, columns)
@@ -163,7 +171,17 @@ def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[
     >>> decode([[0], [1]], [Variable("sex", ("f", "m"))])
     {'sex': array(['f', 'm'], dtype=object)}
     """
-    codes = np.asarray(rows)
+    codes = any_array(rows, "rows", "be codes")
+    variables = [
+        of_kind(one, "variables", Variable, "a sequence of Variable")
+        for one in listed(variables, "variables", "Variable")
+    ]
+    if codes.ndim != 2 or codes.shape[1] != len(variables) or codes.dtype.kind not in "iu":
+        rule = f"be codes of shape (n, {len(variables)})"
+        raise ParameterError("rows", rule, got=f"shape {codes.shape} of {codes.dtype}")
+    n_values = np.array([variable.n_values for variable in variables])
+    if ((codes < 0) | (codes >= n_values)).any():
+        raise ParameterError("rows", "hold codes of the variables", got="others")
     columns: dict[str, NDArray[Any]] = {}
     for j, variable in enumerate(variables):
         labels = np.empty(variable.n_values, dtype=object)
@@ -231,8 +249,7 @@ def _common_dtype(a: str, b: str) -> str:
 def _encode_sparse(
     X: Any, variables: Sequence[Variable | None] | None, names: Sequence[str] | None
 ) -> Codes:
-    matrix = X.tocsr(copy=True)
-    matrix.sum_duplicates()
+    matrix = summed_csr(X)
     width = matrix.shape[1]
     if 0 in matrix.shape:
         found = f"shape {matrix.shape}: 0 sample(s)"

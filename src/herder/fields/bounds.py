@@ -36,8 +36,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import check_function, flag, of_kind
 from herder._errors import ParameterError
-from herder._validation import one_of
+from herder._validation import one_of, real_array
 from herder.core.summary import Summarised, Summary, Table
 from herder.data.variables import code_dtype
 from herder.models.moments import Moments
@@ -126,7 +127,9 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
     >>> count_bounds(singles, tail=True).upper
     array([1. , 0.5, 0. ])
     """
+    of_kind(moments, "moments", Moments, "Moments")
     one_of(method, "method", ("auto", "joint", "binomial"))
+    tail = flag(tail, "tail")
     if not moments.is_binary:
         got = f"alphabets of {sorted(set(moments.n_values))} values; see expectation_bounds"
         raise ParameterError("moments", "be of columns with two values each", got=got)
@@ -180,10 +183,12 @@ def expectation_bounds(
     >>> float(bounds.lower), float(bounds.upper)
     (0.25, 0.75)
     """
+    of_kind(moments, "moments", Moments, "Moments")
+    check_function(function, "function")
     states = _all_states(moments)
-    values = np.asarray(function(states), dtype=np.float64)
+    rule = f"return one value or one row for each of {len(states)} states"
+    values = real_array(function(states), "function", rule)
     if values.ndim not in (1, 2) or len(values) != len(states):
-        rule = f"return one value or one row for each of {len(states)} states"
         raise ParameterError("function", rule, got=f"shape {values.shape}")
     if not np.isfinite(values).all():
         raise ParameterError("function", "return finite values", got="NaN or infinity")

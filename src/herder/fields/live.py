@@ -19,8 +19,9 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import non_negative_int, one_of
+from herder._arguments import of_kind
+from herder._errors import ParameterError
+from herder._validation import any_array, non_negative_int, one_of, real_array
 from herder.core.plain import LARGEST_COUNT
 from herder.core.units import largest
 from herder.data.variables import code_dtype
@@ -136,7 +137,7 @@ class MomentHerd:
         max_sweeps: int = 0,
         resume: Position | None = None,
     ) -> None:
-        self.moments = moments
+        self.moments = of_kind(moments, "moments", Moments, "Moments")
         self.features = CliqueFeatures.of(moments, encoding)
         start = self.features.start_weights()
         if start_weights is not None:
@@ -149,9 +150,8 @@ class MomentHerd:
         nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
         first = np.zeros(moments.n_variables, dtype=np.int16)
         self._origin = self._digest()
-        position = resume or Position(0, start, first, nothing, self._origin)
-        if not isinstance(position, Position):
-            raise ParameterTypeError("resume", "be a Position", got=type(resume).__name__)
+        position = Position(0, start, first, nothing, self._origin) if resume is None else resume
+        of_kind(position, "resume", Position, "a Position")
         if position.origin != self._origin:
             rule = "come from the same moments, encoding and rates"
             raise ParameterError(
@@ -192,6 +192,7 @@ class MomentHerd:
         on_progress : callable, optional
             Called with the herd about ten times a second.
         """
+        n_steps = non_negative_int(n_steps, "n_steps")
         states = np.empty((n_steps, self.moments.n_variables), dtype=self._dtype)
         done = 0
         while done < n_steps:
@@ -326,7 +327,7 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
 
 
 def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
-    start = np.asarray(start_weights)
+    start = any_array(start_weights, "start_weights", "be integers")
     if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
         rule = f"be {features.n_features} integers in units of 1/{features.units.total}"
         raise ParameterError("start_weights", rule, got=f"shape {start.shape} of {start.dtype}")
@@ -338,7 +339,7 @@ def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.
 def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
     if rates is None:
         return None
-    values = finite_array(rates, "rates")
+    values = real_array(rates, "rates")
     if values.shape != (n_features,):
         raise ParameterError("rates", f"have shape ({n_features},)", values.shape)
     wrong = ~((values >= 1 / RATE_UNITS) & (values <= RATE_UNITS))
@@ -350,7 +351,7 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
 
 def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
     """Return rows of codes, which must be codes of the moments' values."""
-    codes = np.asarray(rows)
+    codes = any_array(rows, name, "be codes")
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
         rule = f"be codes of shape (n, {moments.n_variables})"
         raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")

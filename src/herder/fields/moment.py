@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from herder._arguments import check_function, function_or_none, of_kind
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import (
     check_fitted,
     non_negative_int,
     one_of,
     positive_int,
+    real_array,
     row_weights,
 )
 from herder.core.averages import RunningAverage
@@ -27,7 +29,7 @@ from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
 from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_codes
-from herder.fields.row_filter import RowFilter
+from herder.fields.row_filter import RowFilter, read_where
 from herder.fields.row_index import RowIndex, index_source, restart_rows
 from herder.fields.synthesis import Synthesis
 from herder.models.features import ENCODINGS
@@ -171,6 +173,9 @@ class MomentHerder(BaseEstimator):
             Called with the share that is done, and a note.
         """
         self._check_parameters()  # before a long file is read
+        of_kind(source, "source", TableSource, "a TableSource of herder.data.open_table")
+        max_memory = positive_int(max_memory, "max_memory")
+        check_function(progress, "progress")
         moments = Moments.from_chunks(
             source.within(max_memory, "counting", progress),
             self.order,
@@ -196,6 +201,7 @@ class MomentHerder(BaseEstimator):
         if not isinstance(moments, Moments):
             got = f"{type(moments).__name__}: see Moments.from_counts"
             raise ParameterTypeError("moments", "be Moments", got=got)
+        self._check_parameters()
         if self.contradictions == "error":
             moments.require_consistent()
         self._adopt(moments, TableForm("mapping", moments.names))
@@ -256,7 +262,7 @@ class MomentHerder(BaseEstimator):
         return Synthesis(
             self.start(progress=progress),
             n_samples,
-            condition=RowFilter(self.moments_, where) if where else None,
+            condition=RowFilter(self.moments_, pairs) if (pairs := read_where(where)) else None,
             index=self._index,
             count_above=count_above,
             count_cells=count_cells,
@@ -295,11 +301,12 @@ class MomentHerder(BaseEstimator):
         0.5
         """
         n_samples = positive_int(n_samples, "n_samples")
+        check_function(function, "function")
         live = self.start()
 
         def total(codes: NDArray[np.integer]) -> NDArray[np.float64]:
             values = function(self._form.build(codes, self.moments_.variables))
-            numbers = np.asarray(values, dtype=float)
+            numbers = real_array(values, "function", "return numbers")
             if numbers.shape[:1] != (len(codes),):
                 got = f"shape {numbers.shape} for {len(codes)} rows"
                 raise ParameterError("function", "return one value per row", got=got)
@@ -335,6 +342,7 @@ class MomentHerder(BaseEstimator):
             resume=resume,
         )
         burn_in = non_negative_int(self.burn_in, "burn_in")
+        function_or_none(progress, "progress")
         if resume is None and burn_in:
             report = progress and (lambda live: progress(live.t / burn_in, "burn-in"))
             live.skip(burn_in, on_progress=report)

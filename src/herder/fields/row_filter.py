@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
+from herder._arguments import listed
+from herder._errors import ParameterError, ParameterTypeError
 from herder.models.conditional import column_codes
 from herder.models.moments import Moments
 
@@ -14,6 +15,17 @@ __all__ = ["RowFilter"]
 
 #: Herded rows without one that meets a condition before the search is given up.
 MAX_FRUITLESS = 1_000_000
+
+
+def read_where(where: Any) -> list[tuple[Any, Any]]:
+    """Return conditions as pairs of column and value."""
+    rule = "a mapping of column to value, or pairs of them"
+    if isinstance(where, Mapping):
+        return list(where.items())
+    pairs = [] if where is None else listed(where, "where", "pairs of column and value")
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise ParameterTypeError("where", f"be {rule}", got=type(where).__name__)
+    return [tuple(pair) for pair in pairs]
 
 
 class RowFilter:
@@ -30,7 +42,7 @@ class RowFilter:
     def __init__(
         self, moments: Moments, where: Mapping[str, Any] | Sequence[tuple[str, Any]]
     ) -> None:
-        pairs = list(where.items()) if isinstance(where, Mapping) else list(where)
+        pairs = read_where(where)
         self.text = " and ".join(
             f"{name}={'' if label is None else label}" for name, label in pairs
         )

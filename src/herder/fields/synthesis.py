@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import flag, function_or_none
 from herder._errors import ParameterError
+from herder._validation import non_negative_int
 from herder.core.summary import (
     Block,
     Fact,
@@ -106,12 +108,13 @@ class Synthesis(Summarised):
         if count_above is not None and other:
             got = f"column {other[0]!r}"
             raise ParameterError("count_above", "go with 0/1 columns only", got=got)
-        if count_above is not None and not 0 <= count_above < width:
+        if count_above is not None and not non_negative_int(count_above, "count_above") < width:
             rule = f"be less than the number of columns, {width}"
             raise ParameterError("count_above", rule, count_above)
         self.ones = None if other else np.zeros(width + 1, dtype=np.int64)
-        self._cells = np.zeros(len(self.moments.counts)) if count_cells else None
-        self._progress = progress
+        counts_cells = flag(count_cells, "count_cells")
+        self._cells = np.zeros(len(self.moments.counts)) if counts_cells else None
+        self._progress = function_or_none(progress, "progress")
         self.copied: float | None = None
         self._found = self._copied = self._compared = 0
 

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import check_function, flag, of_kind
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import positive_int, real_array
 from herder.core.summary import Summarised, Summary
 from herder.fields.bounds import Bounds, count_bounds, entry_table
 from herder.fields.live import HerdSettings, MomentHerd
@@ -104,18 +105,29 @@ def estimate_expectation(
     >>> float(result.value)
     0.5
     """
+    of_kind(moments, "moments", Moments, "Moments")
     n_steps = positive_int(n_steps, "n_steps")
+    check_function(function, "function")
+    if bounds is not None:
+        of_kind(bounds, "bounds", Bounds, "Bounds or None")
+
+    def average(states: NDArray[np.integer]) -> NDArray[np.float64]:
+        return real_array(function(states), "function", "return a number or an array of them")
+
     variants: dict[str, NDArray[np.float64]] = {}
     error = 0.0
     for name, settings in _variants(moments):
         live = MomentHerd(moments, **settings)
         states = live.advance(n_steps)
-        variants[name] = np.asarray(function(states), dtype=float)
+        variants[name] = average(states)
         if name == "default":
             error, half = float(live.trace.error[-1]), n_steps // 2
             if half:
-                variants["first half"] = np.asarray(function(states[:half]), dtype=float)
-                variants["second half"] = np.asarray(function(states[half:]), dtype=float)
+                variants["first half"] = average(states[:half])
+                variants["second half"] = average(states[half:])
+    shapes = {value.shape for value in variants.values()}
+    if len(shapes) > 1:
+        raise ParameterError("function", "return arrays of one shape", got=f"{sorted(shapes)}")
     stacked = np.stack(list(variants.values()))
     return Estimate(
         variants["default"], stacked.min(axis=0), stacked.max(axis=0), variants, error, bounds
@@ -138,8 +150,7 @@ def count_estimate(
     bounds : bool, default True
         Whether to compute the bounds, which contradictory moments do not have.
     """
-    if not isinstance(moments, Moments):
-        raise ParameterTypeError("moments", "be Moments", got=type(moments).__name__)
+    of_kind(moments, "moments", Moments, "Moments")
     if not isinstance(tail, bool):
         got = f"{tail!r}: entry k is for more than k"
         raise ParameterTypeError("tail", "be True or False", got=got)
@@ -151,7 +162,7 @@ def count_estimate(
         found = count_distribution(codes, width)
         return 1.0 - np.minimum(np.cumsum(found), 1.0) if tail else found
 
-    found = count_bounds(moments, tail=tail) if bounds else None
+    found = count_bounds(moments, tail=tail) if flag(bounds, "bounds") else None
     result = estimate_expectation(moments, counts, n_steps, bounds=found)
     return replace(result, what="P(more than k ones)" if tail else "P(k ones)")
 

@@ -111,13 +111,22 @@ class KernelMean:
 
     def mean(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Call the function and check its values."""
+        points = _points(points)
         return _checked(self.function(points), (len(points),), "function")
 
     def slopes(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Call the gradient and check its values."""
         if self.gradient is None:
             raise ParameterTypeError("gradient", "be callable", None)
+        points = _points(points)
         return _checked(self.gradient(points), points.shape, "gradient")
+
+
+def _points(points: ArrayLike) -> NDArray[np.float64]:
+    rows = as_floats(points, "points")
+    if rows.ndim != 2:
+        raise ParameterError("points", "have the shape (n, d)", rows.shape)
+    return rows
 
 
 def _checked(found: ArrayLike, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:

@@ -14,11 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import one_of
+from herder._validation import one_of, real_array
 from herder.core.plain import Header, read_array
 from herder.data.rows import read_rows
-from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel
+from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel, as_lengths
 from herder.kernel.targets import numbers_at_rows
 
 __all__ = [
@@ -124,18 +125,19 @@ def resolve_kernel(
     standardise : bool
         Measure every column in its standard deviation.
     """
+    standardise = flag(standardise, "standardise")
     if not isinstance(kernel, str):
         return centred(_complete(kernel, bandwidth, values, standardise), values)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
     spread = _spread(values) if standardise else 1.0
-    if not standardise and np.ndim(bandwidth) == 0:
-        _warn_of_scales(values)
     if isinstance(bandwidth, str):
         if bandwidth != "median":
             raise ParameterError("bandwidth", BANDWIDTH_RULE, bandwidth)
         scale = 1.0 if kind is Energy else median_distance(values, spread)
     else:
         scale = _lengths(bandwidth, values.shape[1])
+    if not standardise and np.ndim(scale) == 0:
+        _warn_of_scales(values)
     lengths = np.asarray(scale * spread)
     return centred(kind(float(lengths) if lengths.ndim == 0 else lengths), values)
 
@@ -173,10 +175,14 @@ def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
     if score is None:
         rule = "hold the gradient of the log density at every row if kernel is 'stein'"
         raise ParameterError("score", rule, None)
-    given = np.asarray(score(values) if callable(score) else score)
+    given = real_array(score(values) if callable(score) else score, "score")
+    if given.ndim == 0:
+        raise ParameterError("score", f"have the shape {values.shape}", given.shape)
     if given.size == values.size and given.shape[-1] == values.shape[-1]:
         given = given.reshape(values.shape)
     scores = numbers_at_rows(given, "score", values.shape)
+    if (np.abs(scores) > 1e150).any():  # squares are no floats
+        raise ParameterError("score", "be numbers up to 1e150", np.abs(scores).max())
     return np.concatenate([values, scores], axis=1, dtype=np.float64)
 
 
@@ -201,23 +207,20 @@ def _complete(
             raise ParameterError("kernel", rule, np.shape(centre))
         return own
     probe = np.asarray(values[:2], np.float64)
-    gram, expected = np.asarray(own(probe, probe)), (len(probe), len(probe))
-    if gram.shape != expected or gram.dtype.kind not in "fiu":
-        rule = f"return the Gram matrix of two tables of rows, here of shape {expected}"
+    expected = (len(probe), len(probe))
+    rule = f"return the Gram matrix of two tables of rows, here of shape {expected}"
+    gram = real_array(own(probe, probe), "kernel", rule)
+    if gram.shape != expected or not np.isfinite(gram).all():
         raise ParameterError("kernel", rule, got=f"shape {gram.shape}")
     return own
 
 
 def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
-    lengths = np.asarray(bandwidth)
-    if lengths.dtype.kind not in "iuf" or lengths.ndim > 1:
-        raise ParameterTypeError("bandwidth", BANDWIDTH_RULE, bandwidth)
-    if lengths.ndim == 1 and len(lengths) != n_features:
+    lengths = as_lengths(bandwidth)
+    if isinstance(lengths, np.ndarray) and len(lengths) != n_features:
         rule = f"be one number or {n_features}, one for each column"
         raise ParameterError("bandwidth", rule, len(lengths))
-    if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise ParameterError("bandwidth", "be positive and finite", bandwidth)
-    return float(lengths) if lengths.ndim == 0 else lengths.astype(np.float64)
+    return lengths
 
 
 def _warn_of_scales(values: NDArray[Any]) -> None:

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.summary import Summarised, Summary, Table, Text, counted, show
 
 __all__ = ["ColumnErrors", "compare_columns"]
@@ -175,6 +176,7 @@ class ColumnErrors(Summarised):
             return np.where(still, 0.0, change / np.where(still, 1.0, self.sd_before))
 
 
+@one_blas_thread()
 def compare_columns(
     values: NDArray[np.floating],
     indices: ArrayLike,

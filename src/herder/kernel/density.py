@@ -33,6 +33,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import function_or_none
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
 from herder.core.blas import one_blas_thread
@@ -108,6 +109,7 @@ def herd_density(
     array([-2.3,  3.2, -3.8,  1.2])
     """
     n_select = positive_int(n_select, "n_select")
+    progress = function_or_none(progress, "progress")
     density = _read_target(target)
     _check_resume(density, resume)
     known = _read_kernel(density, kernel, bandwidth, resume)

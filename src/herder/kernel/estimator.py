@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_points, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.plain import (
     Arrays,
     Header,
@@ -144,6 +145,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model._n_features_out = n
         return model
 
+    @one_blas_thread()
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the kernel values of every row of ``X`` to the chosen points."""
         check_fitted(self, "samples_")

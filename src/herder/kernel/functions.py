@@ -24,6 +24,9 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import real_array
+
 __all__ = [
     "KERNELS",
     "Bandwidth",
@@ -36,8 +39,14 @@ __all__ = [
     "Matern52",
     "Radial",
     "Stein",
+    "as_lengths",
     "diagonal_of",
 ]
+
+#: Distances beyond this count as this: exp(-FAR) is zero, and infinity times zero is no number.
+FAR = 1e3
+
+BANDWIDTH_RULE = "be a positive number, or one for each column"
 
 #: One length for all columns, or one for each.
 Bandwidth: TypeAlias = "float | NDArray[np.float64]"
@@ -65,10 +74,14 @@ class Radial:
     bandwidth: Bandwidth = 1.0
     shape: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bandwidth", as_lengths(self.bandwidth))
+
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
         """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
-        _PROFILES[self.shape](gram)
+        with np.errstate(invalid="ignore"):  # rows that are not finite have no finite kernel
+            _PROFILES[self.shape](gram)
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
@@ -123,12 +136,21 @@ class Energy:
     centre: NDArray[np.float64] | None = None
     shape: ClassVar[str] = "energy"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bandwidth", as_lengths(self.bandwidth))
+        if self.centre is not None:
+            centre = real_array(self.centre, "centre")
+            if centre.ndim != 1 or not np.isfinite(centre).all():
+                raise ParameterError("centre", "be a finite number for each column", self.centre)
+            object.__setattr__(self, "centre", centre)
+
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
         """Return the Gram matrix of the rows of ``A`` and ``B``."""
         gram = _squared_distances(A, B, self.bandwidth)
         np.sqrt(gram, out=gram)
-        np.subtract(self._radii(A)[:, None], gram, out=gram)
-        gram += self._radii(B)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(self._radii(A)[:, None], gram, out=gram)
+            gram += self._radii(B)
         return gram
 
     def diagonal(self, A: NDArray[Any]) -> NDArray[np.float64]:
@@ -136,7 +158,8 @@ class Energy:
         return 2 * self._radii(A)
 
     def _radii(self, A: NDArray[Any]) -> NDArray[np.float64]:
-        centred = np.asarray(A, np.float64) - (0.0 if self.centre is None else self.centre)
+        rows = _rows(A, "A", self.centre)
+        centred = rows - (0.0 if self.centre is None else self.centre)
         return np.sqrt(np.square(centred / self.bandwidth).sum(axis=1))
 
 
@@ -160,6 +183,9 @@ class Stein:
     bandwidth: Bandwidth = 1.0
     shape: ClassVar[str] = "stein"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bandwidth", as_lengths(self.bandwidth))
+
     def __call__(self, A: NDArray[Any], B: NDArray[Any], /) -> NDArray[np.float64]:
         """Return the Gram matrix of rows with their scores in the second half of the columns."""
         x, s = self._halves(A)
@@ -181,12 +207,12 @@ class Stein:
         return x.shape[1] + np.square(s).sum(axis=1)
 
     def _halves(self, A: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        rows = np.asarray(A, np.float64)
-        if rows.ndim != 2 or rows.shape[1] % 2:
-            raise ValueError(
-                f"rows of a Stein kernel must be [x, score(x)], got the shape {rows.shape}"
-            )
+        rows = _rows(A, "A")
+        if rows.shape[1] % 2:
+            got = f"the shape {rows.shape}"
+            raise ParameterError("rows of a Stein kernel", "be [x, score(x)]", got=got)
         half = rows.shape[1] // 2
+        _check_width(self.bandwidth, half)
         return rows[:, :half] / self.bandwidth, rows[:, half:] * self.bandwidth
 
 
@@ -202,6 +228,18 @@ KERNELS: dict[str, type[Radial] | type[Energy] | type[Stein]] = {
 }
 
 
+def as_lengths(bandwidth: Any) -> Bandwidth:
+    """Return a bandwidth as one float, or as an array of one for each column."""
+    lengths = real_array(bandwidth, "bandwidth", BANDWIDTH_RULE)
+    if isinstance(bandwidth, bool | np.bool_ | None) or lengths.ndim > 1:
+        raise ParameterTypeError("bandwidth", BANDWIDTH_RULE, bandwidth)
+    if not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise ParameterError("bandwidth", "be positive and finite", bandwidth)
+    if not ((lengths > 1e-150) & (lengths < 1e150)).all():  # or squares are no floats
+        raise ParameterError("bandwidth", "be between 1e-150 and 1e150", bandwidth)
+    return float(lengths) if lengths.ndim == 0 else lengths
+
+
 def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return ``k(a, a)`` of every row, from the kernel's own ``diagonal`` if it has one."""
     own: Callable[[NDArray[Any]], NDArray[np.float64]] | None = getattr(kernel, "diagonal", None)
@@ -212,13 +250,33 @@ def diagonal_of(kernel: Kernel, rows: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate(parts).astype(np.float64)
 
 
+def _rows(given: Any, name: str, columns: Any = None) -> NDArray[np.float64]:
+    """Return a table of numbers, as wide as ``columns`` if those are an array."""
+    rows = given
+    if type(given) is not np.ndarray or given.dtype != np.float64:
+        rows = real_array(given, name)
+    if rows.ndim != 2:
+        raise ParameterError(name, "have the shape (rows, columns)", rows.shape)
+    _check_width(columns, rows.shape[1])
+    return rows
+
+
+def _check_width(columns: Any, n_features: int) -> None:
+    if isinstance(columns, np.ndarray) and len(columns) != n_features:
+        rule = f"have a number for each of {n_features} columns"
+        raise ParameterError("bandwidth", rule, len(columns))
+
+
 def _squared_distances(
     A: NDArray[Any], B: NDArray[Any], bandwidth: Bandwidth
 ) -> NDArray[np.float64]:
     # cdist takes differences first: no cancellation for data far from the origin.
     from scipy.spatial.distance import cdist
 
-    left, right = np.asarray(A, np.float64), np.asarray(B, np.float64)
+    left, right = _rows(A, "A", bandwidth), _rows(B, "B", bandwidth)
+    if left.shape[1] != right.shape[1]:
+        got = f"{left.shape[1]} and {right.shape[1]}"
+        raise ParameterError("B", "have as many columns as A", got=got)
     distances = cdist(left / bandwidth, right / bandwidth, "sqeuclidean")
     return distances.astype(np.float64, copy=False)
 
@@ -229,12 +287,12 @@ def _gaussian(q: NDArray[np.float64]) -> None:
 
 
 def _matern32(q: NDArray[np.float64]) -> None:
-    root = np.sqrt(3 * q)
+    root = np.minimum(np.sqrt(3 * q), FAR)
     np.multiply(1 + root, np.exp(-root), out=q)
 
 
 def _matern52(q: NDArray[np.float64]) -> None:
-    root = np.sqrt(5 * q)
+    root = np.minimum(np.sqrt(5 * q), FAR)
     np.multiply(1 + root + root * root / 3, np.exp(-root), out=q)
 
 

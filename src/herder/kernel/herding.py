@@ -21,8 +21,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import function_or_none
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
@@ -74,6 +76,7 @@ class KernelHerding(Summarised):
         return cls(read_array(arrays, "indices", (None,), np.intp, low=0, high=last), scores)
 
 
+@one_blas_thread()
 def kernel_herd(
     X: ArrayLike,
     n_select: int,
@@ -125,6 +128,7 @@ def kernel_herd(
     """
     rows = read_rows(X)
     n_picks = positive_int(n_select, "n_select")
+    progress = function_or_none(progress, "progress")
     chosen_kernel = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     if isinstance(chosen_kernel, Stein):
         remedy = "thin(..., kernel='stein', refine=False) returns a nested order"

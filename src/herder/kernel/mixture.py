@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import generator, positive_int, real_array
 from herder.kernel.bumps import Bumps, eliminate
 
 __all__ = ["GaussianMixture", "as_bandwidth", "as_floats", "halton"]
@@ -176,7 +176,7 @@ class GaussianMixture:
         random_state : int, Generator or None
             Seed or source of random numbers.
         """
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         n_samples = positive_int(n_samples, "n_samples")
         component = rng.choice(self.n_components, size=n_samples, p=self.weights)
         return self._push(component, rng.standard_normal((n_samples, self.n_features)))
@@ -215,6 +215,8 @@ class GaussianMixture:
         rows, d = as_floats(points, "points"), self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
             raise ParameterError("points", f"have the shape (n, {d})", rows.shape)
+        if (np.abs(rows) > 1e150).any():  # squares are not floats any more
+            raise ParameterError("points", "be numbers up to 1e150", np.abs(rows).max())
         return rows
 
     def _density_bumps(self) -> Bumps:
@@ -294,10 +296,7 @@ def _shares(weights: ArrayLike | None, k: int) -> NDArray[np.float64]:
 
 def as_floats(values: Any, name: str) -> NDArray[np.float64]:
     """Return ``values`` as finite floats."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(name, "be numbers", values) from None
+    array = real_array(values, name)
     if not np.isfinite(array).all():
         raise ParameterError(name, "be finite", got="NaN or infinity")
     return array

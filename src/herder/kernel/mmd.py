@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of
+from herder.core.blas import one_blas_thread
 from herder.data.rows import Rows, read_rows, read_weights
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.candidates import (
@@ -32,6 +33,7 @@ __all__ = ["kernel_mean", "mmd", "root"]
 ROUNDING = 4 * np.finfo(np.float64).eps
 
 
+@one_blas_thread()
 def mmd(
     X: ArrayLike,
     Y: ArrayLike | None = None,
@@ -96,6 +98,7 @@ def mmd(
     return root(own - 2 * across, own)
 
 
+@one_blas_thread()
 def kernel_mean(
     X: ArrayLike,
     at: ArrayLike | None = None,

@@ -55,6 +55,7 @@ EVENNESS = 0.01
 NORM_ROWS, MOST_NORM_ROWS = 4, 2048
 
 
+@one_blas_thread()
 def simplex_weights(
     gram: ArrayLike, target: ArrayLike, *, ridge: float | None = None
 ) -> NDArray[np.float64]:
@@ -86,6 +87,7 @@ def simplex_weights(
     return _simplex(matrix, aim, slack)
 
 
+@one_blas_thread()
 def optimal_weights(
     gram: ArrayLike,
     target: ArrayLike,

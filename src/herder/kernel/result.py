@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import flag
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
+from herder.core.blas import one_blas_thread
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
@@ -78,6 +80,7 @@ class Thinning:
         return self._task.weight
 
     @property
+    @one_blas_thread()
     def mmd(self) -> float:
         """Distance to the target, exact and in double precision.
 
@@ -91,6 +94,7 @@ class Thinning:
         return square if np.isnan(square) else root(square, max(norm, self._own))
 
     @cached_property
+    @one_blas_thread()
     def mmd_random(self) -> float:
         """Root mean squared MMD of a random subset of that size, in closed form.
 
@@ -114,6 +118,7 @@ class Thinning:
         """MMD of the first 1, 2, ... rows, in the order chosen and with equal weights."""
         return self._path(self.indices)
 
+    @one_blas_thread()
     def _path(self, order: NDArray[np.intp]) -> NDArray[np.float64]:
         target, norm = self._reference
         counts = np.arange(1, len(self) + 1)
@@ -159,7 +164,7 @@ class Thinning:
         mmd : bool, default True
             Whether to compute the MMD, which takes all pairs of rows.
         """
-        errors, known = self.column_errors(), mmd and not np.isnan(self.mmd)
+        errors, known = self.column_errors(), flag(mmd, "mmd") and not np.isnan(self.mmd)
         first: list[Block] = [Facts([*(self._distance() if known else []), *self._how()])]
         if known and self.mmd >= self.mmd_random and len(self) < self._task.rows.n_rows:
             text = (
@@ -308,6 +313,7 @@ class Thinning:
         return order
 
     @cached_property
+    @one_blas_thread()
     def _candidates(self) -> Candidates:
         task = self._task
         if task.candidates is not None:
@@ -315,6 +321,7 @@ class Thinning:
         return candidates_of(task.values, task.kernel, n_jobs=task.n_jobs)
 
     @cached_property
+    @one_blas_thread()
     def _reference(self) -> tuple[NDArray[np.float64], float]:
         """Target at every row, and its squared norm."""
         task = self._task
@@ -324,6 +331,7 @@ class Thinning:
         return mean, float(task.mass @ mean)
 
     @cached_property
+    @one_blas_thread()
     def _own(self) -> float:
         total = 0.0
         for rows in self._blocks():

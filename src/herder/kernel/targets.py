@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterError
+from herder._validation import finite_number, real_array
 
 __all__ = ["GivenTarget", "numbers_at_rows", "read_target"]
 
@@ -44,23 +45,20 @@ def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget:
     if function is None and callable(kernel_mean):
         function = kernel_mean
     try:
-        given = np.asarray(kernel_mean if function is None else function(values))
+        given = kernel_mean if function is None else function(values)
     except Exception as problem:
-        if function is None:
-            raise
         rule, got = (
             f"be a function of rows, {values.shape}",
             f"{type(problem).__name__}: {problem}",
         )
         raise ParameterError("kernel_mean", rule, got=got) from problem
-    given = numbers_at_rows(given, "kernel_mean", (len(values),))
-    return GivenTarget(given.astype(np.float64), np.nan if norm is None else float(norm))
+    numbers = numbers_at_rows(given, "kernel_mean", (len(values),))
+    return GivenTarget(numbers, np.nan if norm is None else finite_number(norm, "squared_norm"))
 
 
-def numbers_at_rows(given: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def numbers_at_rows(values: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return finite numbers of that shape, one or more for each row."""
-    if given.dtype.kind not in "iuf":
-        raise ParameterTypeError(name, "hold numbers", got=f"dtype {given.dtype}")
+    given = real_array(values, name, "hold numbers")
     if given.shape != shape:
         raise ParameterError(name, f"have the shape {shape}, a value for each row", given.shape)
     wrong = ~np.isfinite(given)

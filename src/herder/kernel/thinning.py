@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag, function_or_none
 from herder._deprecated import warn_renamed
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
@@ -69,6 +71,7 @@ class Task:
         return Thinning(indices, weights_or_equal(weights, len(indices)), self)
 
 
+@one_blas_thread()
 def thin(
     X: Any,
     n_select: int,
@@ -162,6 +165,7 @@ def thin(
     """
     m = positive_int(n_select, "n_select")
     one_of(weights, "weights", ["uniform", "simplex", "optimal"])
+    unique, progress = flag(unique, "unique"), function_or_none(progress, "progress")
     rows = read_rows(X)
     n = rows.n_rows
     included, excluded = read_choice(include, exclude, n, m)
@@ -176,7 +180,7 @@ def thin(
         sweeps = None if refine else 0
     else:
         sweeps = positive_int(refine, "refine")
-    rules = Rules(bool(unique), included, excluded, sweeps)
+    rules = Rules(unique, included, excluded, sweeps)
     if weights != "uniform" and sweeps is not None:
         raise ParameterError("refine", f"be True when weights is {weights!r}", refine)
     task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
@@ -191,7 +195,7 @@ def thin(
     if shares is not None:
         warn_renamed("shares", "allocation")
         allocation = shares
-    if y is None and allocation != "proportional":
+    if y is None and not (isinstance(allocation, str) and allocation == "proportional"):
         raise ParameterError("y", f"be given when allocation is {allocation!r}", None)
     if method is not None:
         sample = WeightedRows(task.values, task.kernel, task.mass, n_jobs)

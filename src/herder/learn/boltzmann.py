@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from herder._arguments import flag
 from herder._validation import row_weights, whole_or_not
 from herder.core.blas import one_blas_thread
 from herder.data.states import column_names, read_codes
@@ -164,7 +165,8 @@ class BoltzmannMachine(FittedMachine):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
-        start = self._binary() if self.warm_start and hasattr(self, "model_") else None
+        again = flag(self.warm_start, "warm_start") and hasattr(self, "model_")
+        start = self._binary() if again else None
         with whole_or_not(self), one_blas_thread():  # the same bits for any number of threads
             codes, states = read_codes(self, X, self.states, binarize=self.binarize)
             if start is not None and len(start[1]) != codes.shape[1]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import of_kind
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, Table, Text
 from herder.learn.fit import FitReport
 from herder.learn.verdict import NEGLIGIBLE, judge
@@ -244,6 +245,7 @@ class FitCheck(Summarised):
 
     def show(self, part: Comparison) -> str:
         """Return where a comparison differs most."""
+        of_kind(part, "part", Comparison, "a comparison of this check")
         at, kind = part.worst, "log odds " if part is self.triples else ""
         shares = f"{part.rows[at]:.4f} in the rows, {part.model[at]:.4f} in the model"
         return f"{self._place(part, at)}: {kind}{shares}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from herder._arguments import flag
 from herder._validation import check_fitted
 from herder.core.plain import (
     Arrays,
@@ -165,7 +166,7 @@ class FittedMachine(BaseEstimator):
 
         check_fitted(self, "model_")
         learnt = None
-        if held_out:
+        if flag(held_out, "held_out"):
             stream = self._stream
             learnt = self._sums[:2] if stream is None else (stream.n_seen or 1.0, stream.means)
         return check_fit(

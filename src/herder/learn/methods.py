@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import generator, one_of, positive_int, positive_number
+from herder._validation import any_array, generator, one_of, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_pl, symmetrise
@@ -79,11 +79,11 @@ class Method:
         descent["random_state"] = machine.random_state
         alphas = machine.alphas
         if alphas is not None:
-            if np.ndim(alphas) != 1:
+            if np.ndim(any_array(alphas, "alphas", "be a list of numbers")) != 1:
                 raise ParameterTypeError("alphas", "be a list of numbers", alphas)
             if not len(alphas):
                 raise ParameterError("alphas", "hold a number", got="none")
-            alphas = [positive_number(alpha, "alphas") for alpha in alphas]
+            alphas = [_moderate(positive_number(one, "alphas"), "alphas") for one in alphas]
         return cls(
             name,
             penalty,
@@ -92,7 +92,7 @@ class Method:
             machine.cv,
             low,
             positive_int(machine.max_iter, "max_iter"),
-            positive_number(machine.tol, "tol"),
+            _moderate(positive_number(machine.tol, "tol"), "tol"),
             descent,
         )
 
@@ -134,13 +134,20 @@ class Method:
         return symmetrise(found, sample) if self.name == "pl-node" else found
 
 
+def _moderate(number: float, name: str) -> float:
+    """Return a number whose products with others are floats."""
+    if number > 1e100:
+        raise ParameterError(name, "be at most 1e100", number)
+    return number
+
+
 def _check_alpha(machine: Any, name: str) -> float | None:
     """Return the weight of the penalty, None if it is to be chosen."""
     alpha, penalty = machine.alpha, machine.penalty
     if not isinstance(alpha, str):
         if isinstance(alpha, bool) or np.ndim(alpha):
             raise ParameterTypeError("alpha", "be a number or 'cv'", alpha)
-        number = 0.0 if alpha == 0 else positive_number(alpha, "alpha")
+        number = 0.0 if alpha == 0 else _moderate(positive_number(alpha, "alpha"), "alpha")
         return 0.0 if penalty is None else number
     if alpha != "cv":
         raise ParameterError("alpha", "be a number or 'cv'", alpha)

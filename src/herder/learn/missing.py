@@ -22,6 +22,7 @@ from scipy.special import expit
 
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import generator, non_negative_int, positive_int
+from herder.core.blas import one_blas_thread
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["UnmixedWarning", "conditional_probabilities", "impute"]
@@ -165,6 +166,7 @@ class _Unknown:
         self.biases = bits.biases
         self.unmixed: set[int] = set()
 
+    @one_blas_thread()
     def fill(self) -> NDArray[np.float64]:
         """Return the rows with probabilities of unknown entries, or values drawn by them."""
         filled = self.known.copy()

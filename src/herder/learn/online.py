@@ -198,8 +198,8 @@ class OnlineFit:
         least = np.minimum(self.ones, self.n_seen - self.ones)
         constant = least <= ROUNDING * self.n_seen
         n = int((~constant).sum())
-        seen = self.n_seen or 1.0
-        means, shares = self.means, (self.ones + 0.5) / (self.n_seen + 1)
+        seen = self.n_seen or 1.0  # rows of weight zero are none
+        means, shares = self.means, _shares(self.ones, self.n_seen)
         independent = float(means @ np.log(shares) + (1 - means) @ np.log1p(-shares))
         is_scored = self.n_scored > 0
         return FitReport(
@@ -232,7 +232,7 @@ class OnlineFit:
         self.n_seen += total
         self.ones += counts @ rows
         self.pairs += rows.T @ (counts[:, None] * rows)
-        means = (self.ones + 0.5) / (self.n_seen + 1)
+        means = _shares(self.ones, self.n_seen)
         if self.n_seen == total:  # the first rows of all
             self.latest_biases[:] = np.log(means) - np.log1p(-means)
         chances = expit(rows @ self.latest_couplings + self.latest_biases)
@@ -289,3 +289,8 @@ def _read(field: Field[Any], arrays: Arrays, header: Header, n: int, prefix: str
     if field.type in (int, float):
         return read_number(header, name, field.type, low=low)
     return read_array(arrays, name, (n, n) if field.name in SQUARE else (n,), low=low)
+
+
+def _shares(ones: NDArray[np.float64], n_seen: float) -> NDArray[np.float64]:
+    """Return the shares of ones, half a row added to either side; neither 0 nor 1."""
+    return np.clip((ones + 0.5) / (n_seen + 1), 1e-300, 1 - 2.0**-53)

@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.blas import one_blas_thread
 from herder.data.states import blocks
 from herder.learn.design import Design
 from herder.learn.fit import Fit
@@ -226,6 +227,7 @@ def symmetrise(fit: Fit, sample: DistinctRows) -> Fit:
     return replace(fit, couplings=couplings, biases=biases)
 
 
+@one_blas_thread()
 def log_pseudo_likelihood(
     couplings: NDArray[np.float64], biases: NDArray[np.float64], rows: NDArray[np.uint8]
 ) -> NDArray[np.float64]:

@@ -108,6 +108,8 @@ def effective_rows(counts: NDArray[np.float64]) -> float:
     """
     if (counts == np.floor(counts)).all():
         return float(counts.sum())
+    if not 1e-140 < counts.max() < 1e140:  # or squares are no floats
+        counts = counts / counts.max()
     return float(counts.sum() ** 2 / (counts**2).sum())
 
 

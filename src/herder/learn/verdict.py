@@ -21,6 +21,7 @@ and lose covariance. We compare that of the field, C', with that of the rows, C,
 
 from typing import TYPE_CHECKING
 
+from herder.core.blas import one_blas_thread
 from herder.learn.fit import FEW_ROWS
 from herder.learn.likelihood import MAX_SITES
 
@@ -54,6 +55,7 @@ GIVE_PENALTY = "give it a penalty (pass penalty='l2')"
 LOSS_ERRORS = 3.0
 
 
+@one_blas_thread()
 def judge(check: "FitCheck") -> tuple[bool, str]:
     """Return whether to trust a field, and why, in a few sentences."""
     objection = _objection(check)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import mapping
 from herder._errors import ParameterError
 from herder.data.variables import Variable
 
@@ -21,7 +22,7 @@ def column_codes(moments: Moments, where: Iterable[tuple[str, Hashable]]) -> dic
     """Return the columns of some conditions, by position, with the codes of their values."""
     found: dict[int, int] = {}
     for name, label in where:
-        if name not in moments.names:
+        if not isinstance(name, str) or name not in moments.names:
             raise ParameterError("where", f"name columns of {list(moments.names)}", name)
         column = moments.names.index(name)
         code = moments.variables[column].code(label)
@@ -42,7 +43,7 @@ def conditional_tables(
     where : mapping of column name to label
         The conditions.
     """
-    fixed = column_codes(moments, where.items())
+    fixed = column_codes(moments, mapping(where, "where", "column to value").items())
     if not fixed or len(fixed) == moments.n_variables:
         raise ParameterError("where", f"fix some of the {moments.n_variables} columns", len(fixed))
     tables: dict[tuple[int, ...], NDArray[np.float64]] = {}

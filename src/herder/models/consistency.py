@@ -26,10 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from herder.core.summary import Table
+from herder._arguments import of_kind
+from herder.core.summary import Block, Summary, Table, Text, counted
 from herder.models.moments import Moments
 
-__all__ = ["Contradiction", "clique_title", "contradiction_table", "find_contradictions"]
+__all__ = [
+    "Contradiction",
+    "clique_title",
+    "contradiction_table",
+    "find_contradictions",
+    "moments_summary",
+]
 
 #: From the simplest rule to the least simple.
 KINDS = ("stated", "range", "sum", "marginal", "triangle")
@@ -95,6 +102,7 @@ def find_contradictions(moments: Moments) -> list[Contradiction]:
     P(x0=1, x1=1) = 0.5 must lie between max(0, p_a + p_b - 1) = 0 and min(p_a, p_b) = 0.4,
     with p_a = P(x0=1) = 0.4 and p_b = P(x1=1) = 0.6 (off by 0.1)
     """
+    of_kind(moments, "moments", Moments, "Moments")
     groups = list(_groups(moments))
     found = [
         *moments.conflicts,
@@ -282,3 +290,24 @@ def _event(moments: Moments, members: Sequence[int], cell: Sequence[int | np.int
         for i, code in zip(members, cell, strict=True)
     ]
     return f"P({', '.join(parts)})"
+
+
+def moments_summary(moments: Moments) -> Summary:
+    """Return what is counted, and whether the counts contradict each other."""
+    found, total = moments.contradictions(), moments.common_total
+    sizes = [len(clique) for clique in moments.cliques]
+    words = {1: "single column", 2: "pair", 3: "triple"}
+    kinds = ", ".join(
+        counted(sizes.count(size), words.get(size, f"{size}-column group"))
+        for size in sorted(set(sizes))
+    )
+    rows = "rows" if total is None else counted(total, "row")
+    behind = f"counted from {rows}" if moments.from_rows else "as given"
+    reason = " (they come from rows)" if moments.from_rows else ""
+    blocks: list[Block] = [Text(f"contradictions: none{reason}")]
+    if found:
+        note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
+        blocks = [note, contradiction_table(found)]
+    tables = f"{counted(len(moments.cliques), 'table')} of counts"
+    columns = counted(moments.n_variables, "column")
+    return Summary(f"{tables} ({kinds}) of {columns}, {behind}", blocks)

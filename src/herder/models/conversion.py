@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder.data.states import check_alphabet
 from herder.models.pairwise import PairwiseModel
 
 __all__ = ["from_dimod", "from_networkx", "to_dimod", "to_networkx"]
@@ -119,9 +120,10 @@ def from_networkx(
         raise ParameterError("graph", "be undirected and have no parallel edges", got=kind)
     if not isinstance(weight, str):
         raise ParameterTypeError("weight", "be the name of an attribute", weight)
-    written = graph.graph.get("states", (0, 1) if states is None else states)
-    if states is not None and tuple(states) != tuple(written):
-        raise ParameterError("states", f"be {tuple(written)} as in the graph", states)
+    wanted = (0, 1) if states is None else check_alphabet(states)
+    written = check_alphabet(graph.graph.get("states", wanted))
+    if states is not None and wanted != written:
+        raise ParameterError("states", f"be {written} as in the graph", states)
     labels = list(graph.nodes)
     if not labels:
         raise ParameterError("graph", "have nodes", got="none")

@@ -9,6 +9,7 @@ exclusion, one column at a time,
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.blas import one_blas_thread
 from herder.data.variables import Codes
 from herder.models.layout import CliqueLayout
 
@@ -37,6 +38,7 @@ def count_cells(
     return counts, float(n_rows if weight is None else weight.sum())
 
 
+@one_blas_thread()
 def count_binary(
     codes: Codes, order: int, weight: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], float]:

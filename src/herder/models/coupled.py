@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_number
+from herder._validation import any_array, positive_number
+from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array, read_texts
 from herder.core.state import State
 from herder.models.graph import (
@@ -82,10 +83,10 @@ class Coupled(ABC):
 
     def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
         """Return states as rows of codes from 0, the lowest state, checked."""
-        rows = np.atleast_2d(np.asarray(x))
+        rows = np.atleast_2d(any_array(x, name, "be numbers"))
         if rows.ndim != 2 or rows.shape[1] != self.n_sites:
             rule = f"have {self.n_sites} sites in each row"
-            raise ParameterError(name, rule, got=f"shape {np.shape(x)}")
+            raise ParameterError(name, rule, got=f"shape {rows.shape}")
         if rows.dtype.kind not in "biuf":
             raise ParameterTypeError(name, "be numbers", got=str(rows.dtype))
         codes, wrong = self._encode(rows)
@@ -100,6 +101,7 @@ class Coupled(ABC):
         scaled = {part: getattr(self, part) * scale for part in ("couplings", self._own, "offset")}
         return replace(model, **scaled)
 
+    @one_blas_thread()
     def given(self, evidence: Mapping[Any, Any]) -> tuple[Self, NDArray[np.intp]]:
         """Return the model of the other sites once some are known, and which sites these are.
 

@@ -19,7 +19,7 @@ from herder._errors import ParameterError
 from herder._validation import generator, one_of, positive_int
 from herder.core.summary import Fact, Facts, Summarised, Summary, counted
 from herder.models import enumeration, transfer
-from herder.models.factors import Factors, Field, factors_of
+from herder.models.factors import Factors, Field, check_model, factors_of
 from herder.models.frontier import MAX_CELLS, Plan, plan_sum
 from herder.models.pairwise import PairwiseModel
 
@@ -66,6 +66,7 @@ class Exact(Summarised):
 
     def log_prob(self, model: Field, x: ArrayLike) -> Any:
         """Return the logarithm of the probability of states of the same model."""
+        check_model(model)
         return -model.energy(x) - self.log_partition
 
     def summary(self) -> Summary:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import of_kind
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 
-__all__ = ["Factors", "Field", "Sums", "factors_of"]
+__all__ = ["Factors", "Field", "Sums", "check_model", "factors_of"]
 
 Field = PairwiseModel | PottsModel
 
@@ -49,8 +50,14 @@ class Sums(NamedTuple):
     probabilities: NDArray[np.float64] | None = None  # (q^n,), site 0 is the lowest digit
 
 
+def check_model(model: object) -> None:
+    """Raise an error unless ``model`` is a field."""
+    of_kind(model, "model", (PairwiseModel, PottsModel), "a PairwiseModel or a PottsModel")
+
+
 def factors_of(model: Field) -> Factors:
     """Return the tables of a model."""
+    check_model(model)
     if isinstance(model, PairwiseModel):
         states = np.array(model.states, dtype=np.float64)
         fields, table = np.outer(model.biases, states), np.outer(states, states)

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from herder._arguments import flag
+from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number
+from herder._validation import any_array, finite_number, real_array
 
 __all__ = [
     "Adjacency",
@@ -18,6 +20,7 @@ __all__ = [
     "check_couplings",
     "check_edges",
     "check_names",
+    "check_shape",
     "couplings_of_edges",
     "edges_of",
     "finite_array",
@@ -58,9 +61,9 @@ def check_couplings(couplings: object) -> Couplings:
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or not rows.shape[0]:
         raise ParameterError("couplings", "be a square matrix", got=f"shape {rows.shape}")
     if is_sparse:
-        rows = sparse.csr_array(couplings, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
+        rows = summed_csr(rows, "couplings")
         finite_array(rows.data, "couplings")
+        rows = sparse.csr_array(rows, dtype=np.float64)
     diagonal = rows.diagonal()
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
@@ -103,10 +106,7 @@ def row_blocks(n_rows: int, width: int) -> list[slice]:
 
 def finite_array(values: object, name: str) -> NDArray[np.float64]:
     """Return a copy of ``values`` as float64 without NaN and infinity."""
-    try:
-        found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(name, "be numbers", got=type(values).__name__) from None
+    found = real_array(values, name).copy()
     if not np.isfinite(found).all():
         raise ParameterError(name, "be finite", found[~np.isfinite(found)][0])
     return found
@@ -178,11 +178,7 @@ def random_couplings(
 
 def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
     """Return edges as (m, 2) with i < j, each once."""
-    try:
-        pairs = np.asarray(edges)
-    except ValueError:
-        found = "rows of unlike length"
-        raise ParameterError(name, "be pairs of site numbers", got=found) from None
+    pairs = any_array(edges, name, "be pairs of site numbers")
     if not pairs.size:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -204,7 +200,8 @@ def grid_edges(shape: int | Sequence[int], *, periodic: bool = False) -> NDArray
 
     A periodic axis of length 2 has one edge between its two sites, not two.
     """
-    sizes = _check_shape(shape)
+    sizes = check_shape(shape)
+    periodic = flag(periodic, "periodic")
     sites = np.arange(math.prod(sizes), dtype=np.intp).reshape(sizes)
     parts = []
     for axis, size in enumerate(sizes):
@@ -216,13 +213,20 @@ def grid_edges(shape: int | Sequence[int], *, periodic: bool = False) -> NDArray
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def _check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the lengths of the axes of a grid."""
+    axes = (shape,) if isinstance(shape, int | np.integer) else shape
+    try:
+        sizes = tuple(axes)
+    except (TypeError, NotImplementedError):  # some sparse matrices
+        sizes = ()
     if not sizes or any(
         isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1
         for size in sizes
     ):
         raise ParameterError("shape", "be positive integers such as (10, 10)", shape)
+    if math.prod(map(int, sizes)) >= 2**31:
+        raise ParameterError("shape", "have less than 2**31 sites", shape)
     return tuple(int(size) for size in sizes)
 
 

@@ -6,14 +6,30 @@ from functools import lru_cache
 from itertools import chain, combinations
 from math import comb
 from operator import index
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import (
+    flag,
+    iterated,
+    listed,
+    of_kind,
+)
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import real_array
 from herder.data.variables import Variable
 
-__all__ = ["CliqueLayout", "all_cliques", "as_cliques", "n_cliques", "require_room"]
+__all__ = [
+    "CliqueLayout",
+    "NoCliqueError",
+    "all_cliques",
+    "as_cliques",
+    "check_tables",
+    "n_cliques",
+    "require_room",
+]
 
 #: More cells than this (2 GiB of float64) are refused; the error names the largest clique.
 MAX_CELLS = 2**28
@@ -34,13 +50,20 @@ class CliqueLayout:
     offsets: NDArray[np.intp]
 
     @classmethod
-    def of(cls, n_values: Sequence[int], cliques: Sequence[Sequence[int]]) -> "CliqueLayout":
-        """Lay out ``cliques`` over variables with the given alphabet sizes."""
+    def of(
+        cls, n_values: Sequence[int], cliques: Sequence[Sequence[int]], n_counts: int | None = None
+    ) -> "CliqueLayout":
+        """Lay out ``cliques`` over variables with the given alphabet sizes.
+
+        ``n_counts`` is the number of cells that there must be in all.
+        """
         sizes = np.asarray(n_values, dtype=np.intp)
         width = max((len(clique) for clique in cliques), default=1)
         members = np.full((len(cliques), width), -1, dtype=np.intp)
         lengths = np.fromiter((len(c) for c in cliques), dtype=np.intp, count=len(cliques))
         flat = np.fromiter(chain.from_iterable(cliques), dtype=np.intp, count=lengths.sum())
+        if not lengths.all() or (flat < 0).any() or (flat >= len(sizes)).any():
+            raise ParameterError("cliques", f"hold columns 0 to {len(sizes) - 1}", got="others")
         members[np.arange(width) < lengths[:, None]] = flat
         radix = np.where(members >= 0, sizes[members], 1)
         strides = np.ones_like(radix)
@@ -52,6 +75,8 @@ class CliqueLayout:
             got = f"{cells.sum()}; the largest is {largest}: bin, merge or drop its variables"
             raise ParameterError("cliques", f"have at most {MAX_CELLS} cells in all", got=got)
         offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.intp)
+        if n_counts not in (None, offsets[-1]):
+            raise ParameterError("counts", f"hold {offsets[-1]} cells, of all cliques", n_counts)
         return cls(sizes, members, np.where(members >= 0, strides, 0), offsets)
 
     @property
@@ -108,11 +133,11 @@ def as_cliques(
     """
     position = {name: i for i, name in enumerate(names)}
     found: set[tuple[int, ...]] = set()
-    for clique in cliques:
+    for clique in iterated(cliques, "cliques", "lists of columns"):
         if isinstance(clique, str) or not isinstance(clique, Iterable):
             rule = "be a list of lists of columns"
             raise ParameterTypeError("cliques", rule, got=f"{clique!r} in it")
-        given = tuple(clique)
+        given = tuple(listed(clique, "cliques", "columns"))
         members = tuple(_member(member, position, len(names)) for member in given)
         if not members or len(set(members)) != len(members):
             raise ParameterError("cliques", "hold distinct columns, at least one", given)
@@ -130,6 +155,28 @@ def _member(member: int | str, position: dict[str, int], width: int) -> int:
     if not 0 <= place < width:
         raise ParameterError("cliques", "name columns of the table", member)
     return place
+
+
+class NoCliqueError(ParameterError, KeyError):
+    """A group of columns whose joint counts are not known."""
+
+
+def check_tables(moments: Any) -> dict[str, Any]:
+    """Return counts and totals as arrays; the layout of the cliques is checked when it is made."""
+    cliques = moments.cliques
+    flag(moments.from_rows, "from_rows")
+    for variable in of_kind(moments.variables, "variables", tuple, "a tuple of Variable"):
+        of_kind(variable, "variables", Variable, "a tuple of Variable")
+    if not isinstance(cliques, tuple) or {*map(type, cliques)} != {tuple}:
+        rule = "be a tuple of tuples of columns"
+        raise ParameterTypeError("cliques", rule, got=type(cliques).__name__)
+    found = {name: real_array(getattr(moments, name), name) for name in ("counts", "totals")}
+    for name, values in found.items():
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise ParameterError(name, "be a row of finite numbers", got=f"shape {values.shape}")
+    if len(found["totals"]) != len(cliques):
+        raise ParameterError("totals", f"be {len(cliques)} numbers", len(found["totals"]))
+    return found
 
 
 def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:

@@ -20,12 +20,21 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import iterated, listed, of_kind
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int, row_weights
-from herder.core.summary import Block, Summarised, Summary, Text, counted
+from herder.core.summary import Summarised, Summary
 from herder.data.variables import Codes, Variable, encode
 from herder.models.counting import count_binary, count_cells
-from herder.models.layout import CliqueLayout, all_cliques, as_cliques, n_cliques, require_room
+from herder.models.layout import (
+    CliqueLayout,
+    NoCliqueError,
+    all_cliques,
+    as_cliques,
+    check_tables,
+    n_cliques,
+    require_room,
+)
 from herder.models.merging import add, growing
 
 if TYPE_CHECKING:
@@ -89,6 +98,7 @@ class Moments(Summarised):
     is_complete: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.__dict__.update(check_tables(self))
         width, order = len(self.variables), len(self.cliques[-1])
         self.__dict__.update(
             names=tuple(variable.name for variable in self.variables),
@@ -140,9 +150,10 @@ class Moments(Summarised):
         max_memory: int | None = None,
     ) -> Self:
         """Count a table that is coded already (see `herder.data.variables.encode`)."""
+        of_kind(codes, "codes", Codes, "codes of herder.models.encode")
         order = positive_int(order, "order")
         if max_memory is not None:
-            require_room(codes.variables, order, max_memory)
+            require_room(codes.variables, order, positive_int(max_memory, "max_memory"))
         names = [variable.name for variable in codes.variables]
         width = len(names)
         complete = cliques is None
@@ -193,9 +204,12 @@ class Moments(Summarised):
         >>> Moments.from_chunks([{"a": [0, 1]}, {"a": [2, 2, 0]}], 1).counts
         array([2., 1., 2.])
         """
-        chosen = None if cliques is None else [tuple(clique) for clique in cliques]
+        chosen = None
+        if cliques is not None:
+            given = listed(cliques, "cliques", "lists of columns")
+            chosen = [listed(clique, "cliques", "lists of columns") for clique in given]
         whole: Self | None = None
-        for chunk in chunks:
+        for chunk in iterated(chunks, "chunks", "tables"):
             if whole is None:
                 codes = encode(chunk, missing=missing, bins=bins)
                 whole = cls.from_codes(codes, order, cliques=chosen, max_memory=max_memory)
@@ -299,6 +313,8 @@ class Moments(Summarised):
         >>> a.merge(b).table((0,))
         array([2., 1.])
         """
+        for part in parts:
+            of_kind(part, "parts", Moments, "Moments")
         return reduce(add, parts, self)
 
     def __repr__(self) -> str:
@@ -312,25 +328,9 @@ class Moments(Summarised):
 
     def summary(self) -> Summary:
         """Return what is counted, and whether the counts contradict each other."""
-        found, total = self.contradictions(), self.common_total
-        sizes = [len(clique) for clique in self.cliques]
-        words = {1: "single column", 2: "pair", 3: "triple"}
-        kinds = ", ".join(
-            counted(sizes.count(size), words.get(size, f"{size}-column group"))
-            for size in sorted(set(sizes))
-        )
-        rows = "rows" if total is None else counted(total, "row")
-        behind = f"counted from {rows}" if self.from_rows else "as given"
-        reason = " (they come from rows)" if self.from_rows else ""
-        blocks: list[Block] = [Text(f"contradictions: none{reason}")]
-        if found:
-            from herder.models.consistency import contradiction_table
+        from herder.models.consistency import moments_summary
 
-            note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
-            blocks = [note, contradiction_table(found)]
-        tables = f"{counted(len(self.cliques), 'table')} of counts"
-        columns = counted(self.n_variables, "column")
-        return Summary(f"{tables} ({kinds}) of {columns}, {behind}", blocks)
+        return moments_summary(self)
 
     @property
     def is_binary(self) -> bool:
@@ -340,7 +340,7 @@ class Moments(Summarised):
     @cached_property
     def layout(self) -> CliqueLayout:
         """Where each table lies in ``counts``."""
-        return CliqueLayout.of(self.n_values, self.cliques)
+        return CliqueLayout.of(self.n_values, self.cliques, len(self.counts))
 
     @cached_property
     def common_total(self) -> int | None:
@@ -363,7 +363,7 @@ class Moments(Summarised):
         """Return the joint counts of a clique, one axis per column in ascending order."""
         index = self.index_of(clique)
         if index is None:
-            raise KeyError(f"no clique {tuple(clique)}")
+            raise NoCliqueError("clique", "be counted", got=f"no clique {tuple(clique)}")
         start, stop = self.layout.offsets[index : index + 2]
         return self.counts[start:stop].reshape(self.layout.shape(index))
 

@@ -15,6 +15,7 @@ upper state with probability :math:`\sigma(\Delta (b_i + \sum_j W_{ij} x_j))`, w
 :math:`\Delta` is 1 for 0/1 and 2 for -1/+1 [hyvarinen2006]_.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -24,7 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from herder._errors import ParameterError
-from herder._validation import finite_number, generator, positive_int, positive_number
+from herder._validation import (
+    finite_number,
+    generator,
+    non_negative_int,
+    positive_int,
+    positive_number,
+)
 from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array
 from herder.core.state import State
@@ -35,6 +42,7 @@ from herder.models.graph import (
     Couplings,
     check_couplings,
     check_names,
+    check_shape,
     couplings_of_edges,
     finite_array,
     grid_edges,
@@ -110,6 +118,7 @@ class PairwiseModel(Coupled):
 
     def summary(self, *, top: int = 15) -> Summary:
         """Return the ``top`` strongest couplings and biases."""
+        top = non_negative_int(top, "top")
         names = self.names or tuple(f"x{i}" for i in range(self.n_sites))
         edges = np.argsort(-np.abs(self.edge_weights), kind="stable")[:top]
         sites = np.argsort(-np.abs(self.biases), kind="stable")[:top]
@@ -197,9 +206,10 @@ class PairwiseModel(Coupled):
         states : (0, 1) or (-1, 1)
             The two values of a site.
         """
-        edges = grid_edges(shape, periodic=periodic)
-        n_sites = int(np.prod(shape))
-        biases = spread_field(field, tuple(np.atleast_1d(shape).tolist())).ravel()
+        sizes = check_shape(shape)
+        edges = grid_edges(sizes, periodic=periodic)
+        n_sites = math.prod(sizes)
+        biases = spread_field(field, sizes).ravel()
         scale = 1 / positive_number(temperature, "temperature")
         rows = couplings_of_edges(n_sites, edges, finite_number(coupling, "coupling") * scale)
         return cls(rows, biases * scale, states)

@@ -26,6 +26,7 @@ from herder.models.graph import (
     Couplings,
     check_couplings,
     check_names,
+    check_shape,
     couplings_of_edges,
     finite_array,
     grid_edges,
@@ -101,6 +102,7 @@ class PottsModel(Coupled):
         """The states of a site."""
         return tuple(range(self.fields.shape[1]))
 
+    @one_blas_thread()
     def energy(self, x: ArrayLike) -> Any:
         """Return the energy of one state (n_sites,) or of many (n, n_sites)."""
         rows = self.codes(x)
@@ -167,8 +169,9 @@ class PottsModel(Coupled):
         temperature : float
             Divides coupling and field; 1 / log(1 + sqrt(q)) is critical in two dimensions.
         """
-        edges = grid_edges(shape, periodic=periodic)
-        n_sites = math.prod(np.atleast_1d(shape).tolist())
+        sizes = check_shape(shape)
+        edges = grid_edges(sizes, periodic=periodic)
+        n_sites = math.prod(sizes)
         size = (n_sites, positive_int(n_states, "n_states"))
         gains = spread_field(0.0 if field is None else field, size)
         scale = 1 / positive_number(temperature, "temperature")

@@ -47,7 +47,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import positive_number
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
 from herder.data.csv_table import csv_names
@@ -83,8 +85,8 @@ def read_counts(
     >>> read_counts(rows, total=100).counts
     array([70., 30., 50., 50.])
     """
-    if total is not None and not (np.isfinite(total) and total > 0):
-        raise ParameterError("total", "be a positive number", total)
+    total = None if total is None else positive_number(total, "total")
+    names = None if names is None else listed(names, "names", "texts")
     if isinstance(counts, Sequence) and counts and all(isinstance(r, Mapping) for r in counts):
         keys = list(dict.fromkeys(str(key) for row in counts for key in row))
         columns = {key: [row.get(key) for row in counts] for key in keys}
@@ -94,6 +96,8 @@ def read_counts(
         return _of_matrix(counts, total, names)
     found = [name.strip().lower() for name in named[0]]
     if not isinstance(counts, Mapping) and not {"variable_a", "count"} & set(found):
+        if not named[1]:
+            raise ParameterError("counts", "have columns", got="none")
         matrix = np.column_stack([np.asarray(column) for column in named[1]])
         return _of_matrix(matrix, total, names or named[0])
     columns = {

@@ -15,10 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
+    any_array,
     check_fitted,
     fit_rows,
+    generator,
+    non_negative_int,
     one_of,
     positive_int,
     require_finite,
@@ -136,7 +140,7 @@ class OnlineClassifier(FittedClassifier):
 
     def _run(self, training: TrainingPass, test: NDArray[np.intp], rule: Rule) -> None:
         """Make passes until there is nothing left to learn."""
-        rng = np.random.default_rng(self.random_state)
+        rng = generator(self.random_state)
         best, waited = (-1.0, self._weights), 0
         for n_iter in range(1, self.max_iter + 1):
             order = rng.permutation(training.order) if self.shuffle else training.order
@@ -179,12 +183,14 @@ class OnlineClassifier(FittedClassifier):
             Whether the rows count for ``progressive_error_``: not if they were learnt before.
         """
         with whole_or_not(self):
-            rule = self._checked_rule()
+            rule, count = self._checked_rule(), flag(count, "count")
             first = not hasattr(self, "_weights")
             rows = fit_rows(self, X, reset=first, finite=False)
             weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
-            known = None if classes is None else distinct_labels(np.asarray(classes))[0]
+            known = None
+            if classes is not None:
+                known = distinct_labels(any_array(classes, "classes", "be labels"))[0]
             if first:
                 self._open(rows.shape[1], labels, known)
             else:
@@ -295,6 +301,8 @@ class OnlineClassifier(FittedClassifier):
         positive_int(self.n_iter_no_change, "n_iter_no_change")
         one_of(self.multi_class, "multi_class", ("max-margin", "one-vs-rest"))
         one_of(self.new_classes, "new_classes", ("error", "add"))
+        for name in ("fit_intercept", "shuffle", "average", "early_stopping"):
+            flag(getattr(self, name, False), name)
         return self._rule()
 
     def _blocks(self, n_classes: int) -> tuple[int, bool]:
@@ -338,7 +346,8 @@ class OnlineClassifier(FittedClassifier):
         n_features, n_classes : int
             Its size. Rows that a kernel keeps are not counted.
         """
-        n_blocks, together = self._blocks(n_classes)
+        n_features = non_negative_int(n_features, "n_features")
+        n_blocks, together = self._blocks(non_negative_int(n_classes, "n_classes"))
         numbers = n_features * n_blocks * (3 if self.average else 2)
         if self._checked_rule().is_full and getattr(self, "kernel", None) is None:
             side = n_features + bool(self.fit_intercept)

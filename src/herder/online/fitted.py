@@ -8,14 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from herder._arguments import function_or_none
 from herder._errors import ParameterError
-from herder._validation import check_fitted, fit_rows
+from herder._validation import check_fitted, fit_rows, non_negative_int, one_of, positive_int
 from herder.core.summary import Summary, Text, counted
 from herder.online.inputs import RowsLike
 from herder.online.ranking import weight_tables
 from herder.online.weights import PassCounts, RowMatrix
 
 __all__ = ["FittedClassifier"]
+
+
+def finite_answers(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores or variances; refuse rows too long for them to be floats."""
+    if not np.isfinite(values).all():
+        raise ParameterError("X", "hold numbers whose squares are floats", got="others: scale X")
+    return values
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -52,7 +60,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
             instead of weights, and cannot be widened.
         """
         check_fitted(self, "classes_")
-        width = self.n_features_in_
+        n_features, width = positive_int(n_features, "n_features"), self.n_features_in_
         if n_features == width:
             return self
         if n_features < width or not hasattr(self._weights, "extended"):
@@ -83,6 +91,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
             Returns the name of a feature, and the sign that it counts with.
         """
         check_fitted(self, "classes_")
+        top = non_negative_int(top, "top")
+        one_of(by, "by", ("weight", "confidence"))
+        function_or_none(name, "name")
         n = len(self.classes_)
         size = f"{n} class{'es' * (n != 1)}, {counted(self.n_features_in_, 'feature')}"
         title = f"{type(self).__name__}, {size}, {counted(self.n_seen_, 'row')} learnt"
@@ -114,7 +125,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the scores of rows: positive for the second of two classes, or one a class."""
         check_fitted(self, "classes_")
-        scores = self._weights.scores(fit_rows(self, X, reset=False))
+        scores = finite_answers(self._weights.scores(fit_rows(self, X, reset=False)))
         if len(self.classes_) == 2:
             return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
         return scores
@@ -125,7 +136,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[self._predict_places(fit_rows(self, X, reset=False))]
 
     def _predict_places(self, rows: RowMatrix) -> NDArray[np.intp]:
-        scores = self._weights.scores(rows)
+        scores = finite_answers(self._weights.scores(rows))
         if scores.shape[1] == 1 and len(self.classes_) == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         return scores.argmax(axis=1)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._errors import ParameterError
+from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, read_array
 from herder.online.rules import VARIANCE_FLOOR, Rule
 from herder.online.weights import BREATH, PassCounts, RowMatrix, TrainingPass, applied, summed
@@ -44,6 +45,7 @@ class FullWeights:
         self.seen = 0
 
     @property
+    @one_blas_thread()
     def matrices(self) -> NDArray[np.float64]:
         """The covariances, made from their roots: one for blocks together, or one a block."""
         found = self.roots @ np.swapaxes(self.roots, 1, 2)
@@ -53,6 +55,7 @@ class FullWeights:
         return found
 
     @matrices.setter
+    @one_blas_thread()
     def matrices(self, covariances: NDArray[np.float64]) -> None:
         values, vectors = np.linalg.eigh(covariances)
         self.roots = np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
@@ -122,6 +125,7 @@ class FullWeights:
         """Return mu.x for every row and block, (n, B)."""
         return applied(rows, self.means, bias=self.bias)
 
+    @one_blas_thread()
     def variances(self, rows: RowMatrix) -> NDArray[np.float64]:
         """Return x'Sx for every row and block, (n, B)."""
         points = self._points(rows)
@@ -131,6 +135,7 @@ class FullWeights:
             found[:, b] = np.einsum("ij,ij->i", spread, spread)
         return found
 
+    @one_blas_thread()
     def gap_variances(self, rows: RowMatrix, rivals: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the variance of each score's gap to that of the rival block, (n, B)."""
         if not self.together:

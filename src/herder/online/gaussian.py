@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import check_fitted, fit_rows, one_of, positive_number, share
+from herder.core.blas import one_blas_thread
 from herder.online.classifier import OnlineClassifier
+from herder.online.fitted import finite_answers
 from herder.online.inputs import RandomState, RowsLike
 from herder.online.odds import find_rivals, probabilities
 from herder.online.rules import VARIANCE_FLOOR, Rule
@@ -162,6 +164,7 @@ class GaussianClassifier(OnlineClassifier):
         return matrices[0][np.ix_(kept, kept)]
 
     @property
+    @one_blas_thread()
     def intercept_variance_(self) -> NDArray[np.float64]:
         """Variances of the weights of the constant feature, shaped like ``intercept_``."""
         weights = self._linear_weights("intercept_variance_")
@@ -175,12 +178,15 @@ class GaussianClassifier(OnlineClassifier):
     def decision_variance(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the variances of the scores of `decision_function`."""
         check_fitted(self, "classes_")
-        rows = fit_rows(self, X, reset=False)
-        if len(self.classes_) != 2:
-            return self._weights.variances(rows)
-        if self._weights.n_blocks == 1:
-            return self._weights.variances(rows)[:, 0]
-        return self._weights.gap_variances(rows, np.tile([1, 0], (rows.shape[0], 1)))[:, 1]
+        rows, weights = fit_rows(self, X, reset=False), self._weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            if len(self.classes_) != 2:
+                found = weights.variances(rows)
+            elif weights.n_blocks == 1:
+                found = weights.variances(rows)[:, 0]
+            else:
+                found = weights.gap_variances(rows, np.tile([1, 0], (rows.shape[0], 1)))[:, 1]
+        return finite_answers(found)
 
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         r"""Return the probabilities of the classes by the probit of margin and variance.
@@ -192,11 +198,13 @@ class GaussianClassifier(OnlineClassifier):
         check_fitted(self, "classes_")
         rows = fit_rows(self, X, reset=False)
         weights = self._weights
-        scores = weights.scores(rows)
-        if weights.n_blocks == 1:
-            return probabilities(scores, weights.variances(rows), len(self.classes_))
-        gaps = weights.gap_variances(rows, find_rivals(scores))
-        return probabilities(scores, gaps, len(self.classes_))
+        scores = finite_answers(weights.scores(rows))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if weights.n_blocks == 1:
+                found = weights.variances(rows)
+            else:
+                found = weights.gap_variances(rows, find_rivals(scores))
+        return probabilities(scores, finite_answers(found), len(self.classes_))
 
 
 class NHERD(GaussianClassifier):

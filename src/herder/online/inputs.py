@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from herder._errors import ParameterError
-from herder._validation import share
+from herder._validation import generator, share
 from herder.core.plain import Arrays, read_array
 
 __all__ = ["RandomState", "RowsLike", "hold_back", "read_rows", "row_arrays"]
@@ -31,7 +31,7 @@ def hold_back(
         raise ParameterError(
             "validation_fraction", "leave rows on both sides", got=f"{fraction!r} of {n_rows} rows"
         )
-    mixed = np.random.default_rng(random_state).permutation(n_rows)
+    mixed = generator(random_state).permutation(n_rows)
     return np.sort(mixed[n_test:]), np.sort(mixed[:n_test])
 
 

@@ -65,9 +65,10 @@ class Mercer:
     def __post_init__(self) -> None:
         if not callable(self.kernel):
             one_of(self.kernel, "kernel", KERNELS)
-        if self.gamma not in (None, "scale") and not _is_number(self.gamma, above=0.0):
+        scaled = self.gamma is None or (isinstance(self.gamma, str) and self.gamma == "scale")
+        if not scaled and not _is_number(self.gamma, above=0.0):
             raise ParameterError("gamma", "be a positive number, 'scale' or None", self.gamma)
-        if self.coef0 != 0 and not _is_number(self.coef0, above=0.0):
+        if not _is_number(self.coef0, above=-math.ulp(0.0)):
             raise ParameterError("coef0", "be a number of at least 0", self.coef0)
         positive_int(self.degree, "degree")
 

@@ -18,9 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import listed
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import check_fitted
+from herder.core.blas import one_blas_thread
 from herder.online.full import FullWeights
 from herder.online.gaussian import GaussianClassifier
 from herder.online.rules import VARIANCE_FLOOR
@@ -33,6 +35,7 @@ __getattr__ = renamed_names(__name__, {"merge": "herder.online.merging.merge_cla
 G = TypeVar("G", bound=GaussianClassifier)
 
 
+@one_blas_thread()
 def merge_classifiers(models: Iterable[G]) -> G:
     """Merge fitted Gaussian classifiers of one kind into one, which can go on learning.
 
@@ -55,7 +58,7 @@ def merge_classifiers(models: Iterable[G]) -> G:
     >>> bool((both.covariance_ < part.covariance_).all())
     True
     """
-    parts = list(models)
+    parts = listed(models, "models", "fitted models")
     if not parts:
         raise ParameterError("models", "hold at least one fitted model", got="none")
     for part in parts:

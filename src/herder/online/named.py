@@ -277,7 +277,7 @@ class NamedModel:
     def add_label(self, y: Any) -> int:
         """Assign a place to a new label, or say why not."""
         label = y.item() if isinstance(y, np.generic) else y
-        if label is None or label != label:
+        if label is None or type(label).__name__ == "NAType" or label != label:
             raise ParameterError("y", "be a label", label)
         if self.weights is None:
             self.open((False, True) if isinstance(label, bool) else (label,))

@@ -77,7 +77,10 @@ def weight_tables(
     for block, places in enumerate(rank_features(model, top, by)):
         rows = []
         for place in places:
-            label, sign = name(place)
+            found = name(place)
+            if not isinstance(found, tuple) or len(found) != 2 or found[1] not in (-1, 1):
+                raise ParameterError("name", "return a name and a sign", found)
+            label, sign = found
             spread = None if deviations is None else deviations[block, place]
             rows.append(_row(sign * weights[block, place], spread, label))
         if model.fit_intercept:

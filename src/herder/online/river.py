@@ -4,14 +4,16 @@ river is imported when `for_river` is called, and not before; what a row does to
 features is told in `herder.online.named`.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import listed, of_kind
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import finite_number
 from herder.online.classifier import OnlineClassifier
 from herder.online.gaussian import NHERD, GaussianClassifier
 from herder.online.voted import VotedPerceptron
@@ -50,7 +52,11 @@ def for_river(estimator: OnlineClassifier, *, classes: Iterable[Hashable] | None
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     Accuracy: 89.59%
     """
-    return _classifier()(estimator, None if classes is None else tuple(classes))
+    if classes is not None:
+        letters = isinstance(classes, str)
+        labels = classes if letters else listed(classes, "classes", "labels")
+        classes = tuple(_label(label, "classes") for label in labels)
+    return _classifier()(estimator, classes)
 
 
 class Adapter:
@@ -103,22 +109,30 @@ class Adapter:
 
     def learn_one(self, x: "Row", y: Hashable, w: float = 1.0) -> None:
         """Learn a row: its numbers by name, its label, and a weight that scales C."""
-        self._model.learn(x, y, w)
+        _check_row(x)
+        if type(w) is not float:
+            w = finite_number(w, "w")
+        self._model.learn(x, _label(y), w)
 
     def predict_one(self, x: "Row", **kwargs: Any) -> Any:
         """Return the label of a row; None before the first label is known."""
+        _check_row(x)
         return self._model.predict(x)
 
     def predict_proba_one(self, x: "Row", **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each label, by the probit of margin and variance."""
         self._need_variance()
+        _check_row(x)
         return self._model.odds(x)
 
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
         """Learn the rows of a data frame in turn: the same as `learn_one` row by row."""
         model, values = self._model, _numbers(X)
         start, labels = 0, []
-        for row, label in enumerate(y):
+        found = [_label(label) for label in listed(y, "y", "labels")]
+        if len(found) != len(values):
+            raise ParameterError("y", f"have a label for each of {len(values)} rows", len(found))
+        for row, label in enumerate(found):
             place = model.places.get(label)
             if place is None:
                 # A class must not be a rival before its first row.
@@ -143,6 +157,7 @@ class Adapter:
         import pandas as pd
 
         model = self._model
+        of_kind(X, "X", pd.DataFrame, "a pandas DataFrame")
         if model.weights is None:
             return pd.Series([None] * len(X), index=X.index, dtype="object")
         picks = model.picks(self._answers(X)[0])
@@ -156,6 +171,7 @@ class Adapter:
 
         self._need_variance()
         model = self._model
+        of_kind(X, "X", pd.DataFrame, "a pandas DataFrame")
         if model.weights is None:
             return pd.DataFrame(index=X.index)
         odds = probabilities(*self._answers(X), len(model.labels))
@@ -176,10 +192,27 @@ class Adapter:
             )
 
 
+def _check_row(x: object) -> None:
+    if type(x) is not dict:
+        of_kind(x, "x", Mapping, "a mapping of name to number")
+
+
+def _label(y: Any, name: str = "y") -> Any:
+    """Return a label that can be looked up."""
+    try:
+        hash(y)
+    except TypeError:
+        raise ParameterTypeError(name, "be labels", got=type(y).__name__) from None
+    return y
+
+
 def _numbers(X: "pd.DataFrame") -> NDArray[np.float64]:
     """Return the values of a data frame, if all of them are finite numbers."""
+    import pandas as pd
+
     from herder.online.named import check_finite
 
+    of_kind(X, "X", pd.DataFrame, "a pandas DataFrame")
     if not X.columns.is_unique:
         raise ParameterError("X", "have columns of different names", list(X.columns))
     for name, kind in zip(X.columns, X.dtypes, strict=True):

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._validation import check_fitted, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.online.classifier import OnlineClassifier
+from herder.online.fitted import finite_answers
 from herder.online.inputs import RandomState, read_rows, row_arrays
 from herder.online.rules import Rule
 from herder.online.weights import DiagonalWeights, PassCounts, RowMatrix, TrainingPass
@@ -133,6 +135,7 @@ class Voters:
         self.signs = np.concatenate([self.signs, signs])
         self.births = np.concatenate([self.births, births])
 
+    @one_blas_thread()
     def keep(self, budget: int, *, bias: bool) -> None:
         """Fold the oldest mistakes into the base."""
         extra = len(self.signs) - budget
@@ -145,6 +148,7 @@ class Voters:
         self.mistakes = self.mistakes[extra:]
         self.signs, self.births = self.signs[extra:], self.births[extra:]
 
+    @one_blas_thread()
     def poll(self, rows: RowMatrix, seen: int, *, bias: bool) -> NDArray[np.float64]:
         """Return the sum of votes on each row over the number of votes, from -1 to 1."""
         if self.signs.size == 0:
@@ -155,10 +159,12 @@ class Voters:
         width = rows.shape[1]
         for low in range(0, rows.shape[0], stride):
             part = rows[low : low + stride]
-            products = part @ self.mistakes.T
-            dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
-            start = part @ self.base[:width] + (self.base[-1] if bias else 0.0)
-            totals = np.cumsum((dense + bias) * self.signs, axis=1) + start[:, None]
+            with np.errstate(over="ignore", invalid="ignore"):
+                products = part @ self.mistakes.T
+                dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
+                start = part @ self.base[:width] + (self.base[-1] if bias else 0.0)
+                totals = np.cumsum((dense + bias) * self.signs, axis=1) + start[:, None]
+            finite_answers(totals)
             votes = np.sign(totals) @ lives + np.sign(start) * self.base_votes
             found[low : low + stride] = votes / (lives.sum() + self.base_votes)
         return found

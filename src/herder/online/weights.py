@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder.core.blas import one_blas_thread
 from herder.core.plain import POSITIVE, Arrays, read_array
 from herder.online.rules import Rule
 
@@ -30,6 +31,9 @@ RowMatrix: TypeAlias = Any
 
 #: Entries of work in one compiled call, a tenth of a second or so: Ctrl-C is heard in between.
 BREATH = 50_000_000
+
+#: Products of fewer numbers are not worth a second thread of BLAS, nor asking for one.
+FEW = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +268,13 @@ def summed(passes: list[PassCounts]) -> PassCounts:
 
 def applied(rows: RowMatrix, weights: NDArray[np.float64], *, bias: bool) -> NDArray[np.float64]:
     """Return rows times weights (D, B), the last of which is the bias if there is one."""
-    width = rows.shape[1]
-    found = np.asarray(rows @ np.ascontiguousarray(weights[:width]), np.float64)
+    width, linear = rows.shape[1], np.ascontiguousarray(weights[: rows.shape[1]])
+    with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long: callers look
+        if sparse.issparse(rows) or rows.size * linear.shape[1] < FEW:
+            found = np.asarray(rows @ linear, np.float64)
+        else:
+            with one_blas_thread():  # the same bits for any number of threads
+                found = np.asarray(rows @ linear, np.float64)
     return found + weights[width] if bias else found
 
 

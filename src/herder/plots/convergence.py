@@ -10,7 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from herder._arguments import listed, of_kind
 from herder._errors import ParameterError, ParameterTypeError
+from herder.plots._inputs import by_label, numbers
 from herder.plots._style import BESIDE, GREY, SERIES, Figure, line_style, log_line, new_figure
 from herder.samplers.scan_check import ScanReport
 
@@ -29,15 +31,21 @@ def plot_convergence(
     ylabel : str
         What the error is.
     """
-    if not errors:
-        raise ParameterError("errors", "hold at least one", got="none")
+    given = by_label(errors, "errors")
+    of_kind(ylabel, "ylabel", str, "a text")
     figure, ax = new_figure(width=6.8, height=3.8)
     spans: list[tuple[float, float, float]] = []
-    for place, (label, (sweeps, values)) in enumerate(errors.items()):
-        t, error = np.asarray(sweeps, dtype=float), np.asarray(values, dtype=float)
-        if t.shape != error.shape or t.ndim != 1:
+    rule = "be pairs of T and error"
+    for place, (label, one) in enumerate(given.items()):
+        pair = listed(one, "errors", "T and error")
+        if len(pair) != 2:
+            raise ParameterError("errors", rule, got=f"{len(pair)} at {label!r}")
+        t, error = numbers(pair[0], "errors"), numbers(pair[1], "errors")
+        if t.shape != error.shape:
             got = f"{label!r}: {t.shape}, {error.shape}"
             raise ParameterError("errors", "have one error for each T", got=got)
+        if (t <= 0).any():
+            raise ParameterError("errors", "have positive T", t.min())
         style = {"marker": "os^D"[place % 4], "markersize": 3.5, **line_style(place)}
         held = log_line(ax, t, error, label=label, **style)
         if held.any():

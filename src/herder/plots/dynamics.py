@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import iterated, of_kind
 from herder._errors import ParameterError
 from herder.core.dynamics import Step
 from herder.core.enumerated import EnumeratedSystem
+from herder.plots._inputs import numbers, texts
 from herder.plots._style import BESIDE, GREY, INK, SERIES, STATES, Figure, new_figure
 
 __all__ = ["plot_tipi"]
@@ -47,17 +49,22 @@ def plot_tipi(
     labels : iterable of str, optional
         Names of the states; their numbers by default.
     """
+    of_kind(system, "system", EnumeratedSystem, "an EnumeratedSystem")
     if system.target.shape != (2,):
         raise ParameterError("system", "have 2 features", system.target.shape[0])
     unit = float(system.units.total)
-    first = np.zeros(2) if start is None else np.asarray(start)
+    first = np.zeros(2) if start is None else numbers(start, "start")
+    run = [of_kind(one, "steps", Step, "steps") for one in iterated(steps, "steps", "Step")]
     # Exact integers and fractions become floats, for the eye only.
-    path = np.array([first, *(step.weights for step in steps)], dtype=np.float64) / unit
+    points = [numbers(one.weights, "steps") for one in run]
+    for name, point in (("start", first), *(("steps", point) for point in points)):
+        if point.shape != (2,):
+            raise ParameterError(name, "have 2 weights", point.shape)
+    path = np.array([first, *points]) / unit
     features = np.asarray(system.features, dtype=np.float64) / unit
     target = np.asarray(system.target, dtype=np.float64) / unit
-    names = [str(i) for i in range(len(features))] if labels is None else list(labels)
-    if len(names) != len(features):
-        raise ParameterError("labels", f"name {len(features)} states", len(names))
+    n_states = len(features)
+    names = texts(range(n_states) if labels is None else labels, "labels", n_states)
 
     reach = 1.15 * float(np.abs(path).max(initial=0.5))
     axis = np.linspace(-reach, reach, GRID)

@@ -13,17 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from herder._arguments import flag, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import check_fitted, positive_int
+from herder._validation import any_array, check_fitted, finite_number
 from herder.models.exact import Exact
+from herder.models.graph import check_shape
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
+from herder.plots._inputs import by_label, numbers, texts
 from herder.plots._sites import draw_map, draw_sorted, name_sites
 from herder.plots._style import (
     GREY,
     INK,
     SERIES,
     STATES,
+    Axes,
     Figure,
     colour_bar,
     line_style,
@@ -89,6 +93,7 @@ def plot_couplings(model: Any, *, truth: Any = None, ax: Any = None) -> Figure:
     largest = float(sizes.max())
     if ax is None:
         _, ax = new_figure(width=5.2, height=4.4)
+    of_kind(ax, "ax", Axes, "an Axes of matplotlib")
     colours = LinearSegmentedColormap.from_list("couplings", DIVERGING)
     style: dict[str, Any] = {"cmap": colours, "vmin": -reach, "vmax": reach}
     if field.n_sites <= MAX_CELLS:
@@ -134,12 +139,13 @@ def plot_state(
         One for each value that a site can have, the lowest first.
     """
     height, width = _shape_of(shape)
-    states = np.atleast_2d(np.asarray(x))
+    states = np.atleast_2d(any_array(x, "x", "be states"))
+    if states.dtype.kind not in "biuf" or np.isnan(states).any():
+        raise ParameterTypeError("x", "be states", got=str(states.dtype))
     if states.ndim != 2 or states.shape[1] != height * width or not len(states):
-        got = f"shape {np.shape(x)}"
+        got = f"shape {states.shape}"
         raise ParameterError("x", f"have {height * width} sites in each row", got=got)
-    if titles is not None and len(titles) != len(states):
-        raise ParameterError("titles", f"name {len(states)} states", len(titles))
+    heads = None if titles is None else texts(titles, "titles", len(states))
     values = _alphabet(shape, states)
     palette = _palette(len(values), colours)
     tall = min(max(height / width, 0.3), 3.0)
@@ -149,8 +155,8 @@ def plot_state(
         ax.imshow(codes, interpolation="nearest", **palette)
         ax.grid(visible=False)
         ax.set(xticks=[], yticks=[])
-        if titles is not None:
-            ax.set_title(titles[place], fontsize=9, color=INK)
+        if heads is not None:
+            ax.set_title(heads[place], fontsize=9, color=INK)
     return figure
 
 
@@ -168,13 +174,13 @@ def plot_energies(
     trace : bool, default True
         Whether to draw the energies in their order as well, on the right.
     """
-    found = {label: np.asarray(values, dtype=float) for label, values in energies.items()}
-    if not found:
-        raise ParameterError("energies", "hold at least one", got="none")
+    given = by_label(energies, "energies")
+    found = {label: numbers(values, "energies") for label, values in given.items()}
     for label, values in found.items():
-        if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-            got = f"{label!r}: {values!r}"
-            raise ParameterError("energies", "be finite numbers in a row", got=got)
+        if not values.size:
+            raise ParameterError("energies", "be finite numbers in a row", got=f"{label!r}: none")
+    trace = flag(trace, "trace")
+    mean = None if exact is None else finite_number(exact, "exact")
     edges = _bin_edges(np.concatenate(list(found.values())))
     figure, axes = new_figure(1 + trace, width=4.6)
     left, right = axes if trace else (axes, None)
@@ -186,10 +192,10 @@ def plot_energies(
             step = -(-len(values) // MAX_TRACE)
             t = np.arange(1, len(values) + 1)[::step]
             right.plot(t, values[::step], linewidth=0.8, alpha=0.8, **style)
-    if exact is not None:
-        left.axvline(exact, color=GREY, linestyle="--", linewidth=1.2, label="exact mean")
+    if mean is not None:
+        left.axvline(mean, color=GREY, linestyle="--", linewidth=1.2, label="exact mean")
         if right is not None:
-            right.axhline(exact, color=GREY, linestyle="--", linewidth=1.2)
+            right.axhline(mean, color=GREY, linestyle="--", linewidth=1.2)
     left.set(xlabel="energy", ylabel="share of states")
     left.legend(frameon=False, fontsize=9)
     if right is not None:
@@ -231,10 +237,17 @@ def plot_sampling(
         every site; on the right R-hat by site. More than 500 sites are drawn as maps of their
         grid, of Potts models the likeliest state, or from the smallest number to the largest.
     """
+    for name, result, parts in (
+        ("sampling", sampling, ("marginals", "errors", "r_hat", "names")),
+        ("exact", exact, () if exact is None else ("marginals",)),
+    ):
+        if not all(hasattr(result, part) for part in parts):
+            got = type(result).__name__
+            raise ParameterTypeError(name, f"have {' and '.join(parts)}", got=got)
     reached = _by_site(sampling.marginals)
     spread = 2 * _by_site(sampling.errors)
     sites = np.arange(len(reached))
-    grid = None if shape is None else _shape_of(tuple(shape))
+    grid = None if shape is None else _shape_of(shape)
     if grid is not None and grid[0] * grid[1] != len(sites):
         raise ParameterError("shape", f"have {len(sites)} cells, one a site", shape)
     if exact is None:
@@ -294,12 +307,15 @@ def _field_of(model: Any, name: str) -> PairwiseModel | PottsModel:
 
 def _palette(n_values: int, colours: Sequence[str] | None) -> dict[str, Any]:
     """Return the arguments of imshow that draw codes 0, 1, ... each in its own colour."""
-    from matplotlib.colors import ListedColormap
+    from matplotlib.colors import ListedColormap, is_color_like
 
     if colours is None:
         colours = BINARY if n_values <= 2 else [STATES[k % len(STATES)] for k in range(n_values)]
-    elif len(colours) != n_values:
-        raise ParameterError("colours", f"be {n_values}, one for each value", len(colours))
+    else:
+        colours = texts(colours, "colours", n_values)
+        wrong = [colour for colour in colours if not is_color_like(colour)]
+        if wrong:
+            raise ParameterError("colours", "be colours of matplotlib", wrong[0])
     return {"cmap": ListedColormap(list(colours)), "vmin": -0.5, "vmax": len(colours) - 0.5}
 
 
@@ -310,7 +326,7 @@ def _shape_of(shape: Any) -> tuple[int, int]:
             rule = f"be rows and columns: the model's {shape.n_sites} sites make no square"
             raise ParameterError("shape", rule)
         return side, side
-    sizes = [positive_int(size, "shape") for size in np.atleast_1d(shape).tolist()]
+    sizes = check_shape(shape)
     if len(sizes) > 2:
         raise ParameterError("shape", "be rows and columns", shape)
     return (1, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import of_kind
 from herder._errors import ParameterError
+from herder._validation import one_of
 from herder.fields.live import Trace
 from herder.fields.synthesis import Synthesis
 from herder.learn.comparison import FitCheck
 from herder.models.moments import Moments
+from herder.plots._inputs import by_label, numbers
 from herder.plots._style import GREY, INK, SERIES, Figure, new_figure
 
 __all__ = ["plot_agreement", "plot_count_distribution", "plot_moment_error", "plot_weight_norm"]
@@ -41,6 +44,8 @@ def plot_agreement(target: Moments, reached: Moments) -> Figure:
     Figure
         On the left the shares with the diagonal, on the right their differences.
     """
+    for name, one in (("target", target), ("reached", reached)):
+        of_kind(one, name, Moments, "Moments")
     if target.variables != reached.variables or target.cliques != reached.cliques:
         raise ParameterError("reached", "have the columns and the cliques of target")
     wanted, got = target.probabilities(), reached.probabilities()
@@ -81,15 +86,12 @@ def plot_count_distribution(
     bars : str, optional
         Label of the one to draw as bars, the first by default; the others are dots.
     """
-    if not distributions:
-        raise ParameterError("distributions", "hold at least one", got="none")
-    shares = {label: np.asarray(values, dtype=float) for label, values in distributions.items()}
+    given = by_label(distributions, "distributions")
+    shares = {label: numbers(values, "distributions") for label, values in given.items()}
     lengths = {len(values) for values in shares.values()}
     if len(lengths) > 1:
         raise ParameterError("distributions", "have one length", got=f"lengths {sorted(lengths)}")
-    base = next(iter(shares)) if bars is None else bars
-    if base not in shares:
-        raise ParameterError("bars", f"be one of {list(shares)}", bars)
+    base = next(iter(shares)) if bars is None else one_of(bars, "bars", list(shares))
     k = np.arange(lengths.pop())
     figure, ax = new_figure(width=6.4)
     colour = "#cbd2d9" if len(shares) > 1 else SERIES[0]
@@ -99,7 +101,8 @@ def plot_count_distribution(
         style: dict[str, Any] = {"marker": marker, "markersize": 4.5, "color": colour}
         drawn += ax.plot(k, shares[label], linewidth=1.2, label=label, **style)
     held = np.nonzero(np.max(list(shares.values()), axis=0) > SMALLEST_SHARE)[0]
-    ax.set_xlim(max(held[0] - 1, 0) - 0.6, min(held[-1] + 1, k[-1]) + 0.6)
+    if len(held):
+        ax.set_xlim(max(held[0] - 1, 0) - 0.6, min(held[-1] + 1, k[-1]) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.grid(visible=False, axis="x")
     ax.set(xlabel="number of ones in a row, k", ylabel="share of rows, P(k)")
@@ -133,6 +136,7 @@ def draw_counts(synthesis: Synthesis) -> Figure:
 
 def plot_moment_error(trace: Trace) -> Figure:
     """Draw the moment error against the number of samples, with a line of slope -1."""
+    of_kind(trace, "trace", Trace, "a Trace")
     figure, ax = new_figure()
     t = trace.t.astype(float)
     lines = ((trace.error, "largest error", "o"), (trace.rms, "root mean square", "s"))
@@ -152,6 +156,7 @@ def plot_moment_error(trace: Trace) -> Figure:
 
 def plot_weight_norm(trace: Trace) -> Figure:
     """Draw the Euclidean norm of the weights against the number of samples."""
+    of_kind(trace, "trace", Trace, "a Trace")
     figure, ax = new_figure()
     ax.plot(trace.t, trace.norm, marker="o", markersize=4, color=SERIES[0], linewidth=1.4)
     ax.set(xscale="log", xlabel="samples so far, T", ylabel="norm of the weights")

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from herder._arguments import flag, of_kind
 from herder._errors import ParameterError
-from herder._validation import check_fitted, positive_int, positive_number
+from herder._validation import check_fitted, finite_number, one_of, positive_int, positive_number
 from herder.online.classifier import OnlineClassifier
 from herder.online.confidence import ConfidenceWeighted
 from herder.online.gaussian import AROW, NHERD, GaussianClassifier, SecondOrderPerceptron
+from herder.plots._inputs import by_label, numbers, texts
 from herder.plots._style import BESIDE, GREY, INK, SERIES, Figure, line_style, new_figure
 
 __all__ = ["plot_calibration", "plot_progressive", "plot_update", "plot_weights"]
@@ -67,13 +69,12 @@ def plot_update(
         right the ellipses of the learners after the update. The square is the mean, the lines
         are those of margin 0 and 1.
     """
-    x = np.asarray(row, dtype=np.float64)
-    if x.shape != (2,) or not x.any() or not np.isfinite(x).all():
+    x = numbers(row, "row")
+    if x.shape != (2,) or not x.any():
         raise ParameterError("row", "be two numbers, not both zero", row)
-    if label not in (-1, 1):
-        raise ParameterError("label", "be -1 or 1", label)
+    one_of(label, "label", (-1, 1))
     rate = positive_number(C, "C")
-    compared = _figure_two(rate) if learners is None else learners
+    compared = _figure_two(rate) if learners is None else by_label(learners, "learners")
     moved = {name: _taught(model, x, label) for name, model in compared.items()}
     figure, (left, right) = new_figure(2, width=4.6, height=4.4)
     for ax in (left, right):
@@ -114,14 +115,14 @@ def plot_progressive(
     noise : float, optional
         Share of wrong labels, drawn as a line: the error of a perfect classifier.
     """
-    if not histories:
-        raise ParameterError("histories", "hold at least one", got="none")
+    recent = flag(recent, "recent")
+    share = None if noise is None else finite_number(noise, "noise")
     figure, ax = new_figure(width=6.0)
-    for place, (name, pairs) in enumerate(histories.items()):
-        path = np.asarray(pairs, dtype=np.float64)
-        if path.ndim != 2 or path.shape[1:] != (2,) or not len(path):
-            got = f"{name!r}: {pairs}"
-            raise ParameterError("histories", "hold pairs of rows and error", got=got)
+    rule = "hold pairs of rows and error"
+    for place, (name, pairs) in enumerate(by_label(histories, "histories").items()):
+        path = numbers(pairs, "histories", 2, rule)
+        if path.shape[1:] != (2,) or not len(path):
+            raise ParameterError("histories", rule, got=f"{name!r}: {pairs}")
         seen, error = path.T
         new = np.diff(seen, prepend=0.0)
         if (new <= 0).any():
@@ -130,8 +131,8 @@ def plot_progressive(
         if recent:
             error = np.diff(seen * error, prepend=0.0) / new
         ax.plot(seen, error, linewidth=1.5, label=name, **line_style(place))
-    if noise is not None:
-        ax.axhline(noise, color=GREY, linestyle="--", linewidth=1.1, label="wrong labels")
+    if share is not None:
+        ax.axhline(share, color=GREY, linestyle="--", linewidth=1.1, label="wrong labels")
     ax.set_ylim(bottom=0.0)
     ax.set(xlabel="rows seen", ylabel="error of the last rows" if recent else "progressive error")
     ax.legend(frameon=False, fontsize=9)
@@ -158,16 +159,15 @@ def plot_calibration(
         Above, the observed frequency of each group against its mean probability; a calibrated
         classifier lies on the diagonal. Below, a histogram of the probabilities.
     """
-    if not probabilities:
-        raise ParameterError("probabilities", "hold at least one", got="none")
-    happened = np.asarray(outcomes, dtype=np.bool_)
+    compared = by_label(probabilities, "probabilities")
+    happened = numbers(outcomes, "outcomes") != 0
     if not positive_int(n_bins, "n_bins") <= len(happened):
         raise ParameterError("n_bins", f"be at most {len(happened)}", n_bins)
     edges = np.linspace(0.0, 1.0, N_STAIRS + 1)
     figure, (top, low) = new_figure(width=5.0, height=5.2, n_rows=2)
     top.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1)
-    for place, (name, values) in enumerate(probabilities.items()):
-        given = np.asarray(values, dtype=np.float64)
+    for place, (name, values) in enumerate(compared.items()):
+        given = numbers(values, "probabilities")
         if given.shape != happened.shape or ((given < 0) | (given > 1)).any():
             got = f"{name!r} of shape {given.shape}"
             rule = f"be {len(happened)} numbers from 0 to 1"
@@ -205,14 +205,13 @@ def plot_weights(
         The class whose weights are shown, if each class has its own; with one block of weights
         positive ones favour the second class.
     """
+    of_kind(model, "model", OnlineClassifier, "an online classifier")
     check_fitted(model, "classes_")
     n_features = positive_int(n_features, "n_features")
     means = model.coef_
     block, towards = _block_of(model, label)
     known = getattr(model, "feature_names_in_", [str(j) for j in range(means.shape[1])])
-    all_names = [str(name) for name in (known if names is None else names)]
-    if len(all_names) != means.shape[1]:
-        raise ParameterError("names", f"be {means.shape[1]}", len(all_names))
+    all_names = texts(known if names is None else names, "names", means.shape[1])
     top = np.argsort(-np.abs(means[block]), kind="stable")[:n_features]
     shown, heights = means[block][top], np.arange(len(top))
     figure, ax = new_figure(width=5.6, height=1.1 + 0.22 * len(top))
@@ -304,9 +303,8 @@ def _block_of(model: OnlineClassifier, label: Any) -> tuple[int, Any]:
     """Return the block of weights of a class, and the class."""
     classes = model.classes_.tolist()
     if len(model.coef_) == 1:
-        if label is not None and label != classes[1]:
-            raise ParameterError("label", f"be {classes[1]!r} or None", label)
+        if label is not None:
+            one_of(label, "label", [classes[1]])
         return 0, classes[1]
-    if label not in classes:
-        raise ParameterError("label", f"be one of {classes}", label)
+    one_of(label, "label", classes)
     return classes.index(label), label

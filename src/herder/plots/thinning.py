@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._errors import ParameterError
+from herder._arguments import check_function
+from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import any_array, positive_int, row_weights
 from herder.kernel.result import Thinning
+from herder.plots._inputs import indices, numbers, require_drawable, texts
 from herder.plots._style import GREY, INK, SERIES, Figure, log_line, new_figure, tidy
 
 __all__ = ["plot_density", "plot_marginals", "plot_mmd_path", "plot_picks"]
@@ -60,9 +63,11 @@ def plot_picks(
     names : sequence of str, optional
         Of the columns, which are the axes when there are at most two.
     """
-    values, chosen = np.asarray(X), np.asarray(picks, dtype=np.intp)
-    labels = [f"x{j}" for j in range(values.shape[1])] if names is None else list(names)
-    places, heads = _places(values, labels)
+    values = _table(X)
+    chosen = indices(picks, "picks", len(values))
+    mass = _mass(sample_weight, len(values))
+    places, heads = _places(values, _names(names, values.shape[1]))
+    require_drawable(places, "X")
     share = _shares(weights, len(chosen))
     flat = places.shape[1] == 1
     figure, ax = new_figure(width=6.0, height=2.4 if flat else 5.4)
@@ -80,7 +85,7 @@ def plot_picks(
     else:
         strips.append((ax.inset_axes((1.02, 0, 0.16, 1), sharey=ax), "horizontal"))
     for column, (strip, orientation) in zip(places.T, strips, strict=True):
-        _compare(strip, column, sample_weight, column[chosen], share, orientation)
+        _compare(strip, column, mass, column[chosen], share, orientation)
         strip.set_axis_off()
     figure.legend(frameon=False, fontsize=9, loc="outside upper center", ncols=2, markerscale=1.6)
     return figure
@@ -104,11 +109,12 @@ def plot_marginals(
     columns : sequence of int, optional
         Which columns; the first nine by default.
     """
-    values, chosen = np.asarray(X), np.asarray(picks, dtype=np.intp)
-    d = values.shape[1]
-    shown = list(range(min(d, MAX_COLUMNS))) if columns is None else list(columns)
-    if not shown or not all(0 <= j < d for j in shown):
-        raise ParameterError("columns", f"be some of 0 to {d - 1}", shown)
+    values = _table(X)
+    chosen, d = indices(picks, "picks", len(values)), values.shape[1]
+    mass, heads = _mass(sample_weight, len(values)), _names(names, d)
+    shown = list(range(min(d, MAX_COLUMNS)))
+    if columns is not None:
+        shown = indices(columns, "columns", d).tolist()
     share = _shares(weights, len(chosen))
     width = min(len(shown), 3)
     height = -(-len(shown) // width)
@@ -116,8 +122,9 @@ def plot_marginals(
     grid = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     for ax, j in zip(grid, shown, strict=False):
         column = np.asarray(values[:, j], dtype=np.float64)
-        _compare(ax, column, sample_weight, column[chosen], share, "vertical")
-        ax.set_xlabel(f"x{j}" if names is None else names[j], fontsize=9)
+        require_drawable(column, "X")
+        _compare(ax, column, mass, column[chosen], share, "vertical")
+        ax.set_xlabel(heads[j], fontsize=9)
         ax.set_yticks([])
     for ax in grid[len(shown) :]:
         ax.set_axis_off()
@@ -145,11 +152,13 @@ def plot_mmd_path(
     final : tuple of int and float, optional
         Size and MMD of the choice itself, marked by a dot.
     """
-    t = np.asarray(sizes, dtype=float)
+    t = numbers(sizes, "sizes")
+    if (t <= 0).any():
+        raise ParameterError("sizes", "be positive", t.min())
     figure, ax = new_figure()
     lines = (("random rows", random, SERIES[1], "s"), ("chosen rows", mmd, SERIES[0], "o"))
     for label, values, colour, marker in lines:
-        line = np.asarray(values, dtype=float)
+        line = numbers(values, "random" if label == "random rows" else "mmd")
         if not line.size:
             continue
         if line.shape != t.shape:
@@ -158,8 +167,11 @@ def plot_mmd_path(
         if label == "chosen rows" and held.any():
             guide = line[held][0] * t[held][0] / t
             ax.plot(t, guide, color=GREY, linestyle="--", linewidth=1.2, label="1/T")
-    if final is not None and final[1] > 0:
-        ax.scatter([final[0]], [final[1]], s=46, color=SERIES[3], zorder=4, label="the choice")
+    choice = None if final is None else numbers(final, "final", rule="be size and MMD")
+    if choice is not None and len(choice) != 2:
+        raise ParameterError("final", "be size and MMD", final)
+    if choice is not None and choice.min() > 0:
+        ax.scatter(*choice[:, None], s=46, color=SERIES[3], zorder=4, label="the choice")
     ax.set(xscale="log", yscale="log", xlabel="rows, T", ylabel="MMD to all rows")
     ax.legend(frameon=False, fontsize=9)
     return figure
@@ -208,32 +220,63 @@ def plot_density(
     levels : int, default 8
         Contours.
     """
-    herded = np.asarray(points, dtype=np.float64)
-    drawn = np.empty((0, 2)) if others is None else np.asarray(others, dtype=np.float64)
+    check_function(density, "density")
+    herded = numbers(points, "points", 2)
+    drawn = np.empty((0, 2)) if others is None else numbers(others, "others", 2)
     for name, given in (("points", herded), ("others", drawn)):
-        if given.ndim != 2 or given.shape[1] != 2:
+        if given.shape[1] != 2:
             raise ParameterError(name, "be of shape (n, 2)", given.shape)
+    if not len(herded):
+        raise ParameterError("points", "hold at least one", got="none")
+    heads, n_levels = texts(labels, "labels", 2), positive_int(levels, "levels")
     everything = np.concatenate([herded, drawn])
     low, high = everything.min(axis=0), everything.max(axis=0)
     margin = 0.15 * np.maximum(high - low, 1e-9)
     x, y = np.linspace(low - margin, high + margin, GRID).T
     plane = np.stack(np.meshgrid(x, y), axis=-1)
-    heights = np.asarray(density(plane.reshape(-1, 2)), dtype=np.float64).reshape(GRID, GRID)
+    rule = "return a finite number for each point"
+    heights = numbers(density(plane.reshape(-1, 2)), "density", rule=rule)
+    if len(heights) != GRID**2:
+        raise ParameterError("density", rule, got=f"{len(heights)} for {GRID**2} points")
     figure, ax = new_figure(width=5.6, height=4.8)
     ax.grid(visible=False)
-    ax.contour(x, y, heights, levels=levels, colors=GREY, linewidths=0.8)
+    if np.ptp(heights) > 0:
+        field = heights.reshape(GRID, GRID)
+        ax.contour(x, y, field, levels=n_levels, colors=GREY, linewidths=0.8)
     edge: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6, "zorder": 3}
     if len(drawn):
-        ax.scatter(*drawn.T, s=34, marker="o", color=SERIES[2], label=labels[1], **edge)
-    ax.scatter(*herded.T, s=34, marker="s", color=SERIES[3], label=labels[0], **edge)
+        ax.scatter(*drawn.T, s=34, marker="o", color=SERIES[2], label=heads[1], **edge)
+    ax.scatter(*herded.T, s=34, marker="s", color=SERIES[3], label=heads[0], **edge)
     ax.legend(frameon=False, fontsize=9)
     ax.tick_params(colors=INK)
     return figure
 
 
 def _shares(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
-    given = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
+    given = np.ones(m) if weights is None else numbers(weights, "weights")
+    if len(given) != m or given.sum() == 0:
+        raise ParameterError("weights", f"be {m} numbers whose sum is not 0", got=f"{len(given)}")
     return given / given.sum()
+
+
+def _table(X: ArrayLike) -> NDArray[Any]:
+    """Return the sample, which may be memory-mapped, as it is."""
+    values = any_array(X, "X", "be a table of numbers")
+    if values.ndim != 2 or 0 in values.shape or values.dtype.kind not in "biuf":
+        got = f"{values.dtype} {values.shape}"
+        raise ParameterTypeError("X", "be a table of numbers", got=got)
+    return values
+
+
+def _names(names: Sequence[str] | None, d: int) -> list[str]:
+    return [f"x{j}" for j in range(d)] if names is None else texts(names, "names", d)
+
+
+def _mass(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    mass = row_weights(sample_weight, n)
+    if not mass.any():
+        raise ParameterError("sample_weight", "be positive for some row", got="zeros only")
+    return mass
 
 
 def _places(
@@ -244,6 +287,7 @@ def _places(
     if d <= 2:
         return np.asarray(values, dtype=np.float64), tuple(names)
     some = np.asarray(values[:: -(-n // MAX_ROWS)], dtype=np.float64)
+    require_drawable(some, "X")
     centre, spread = some.mean(axis=0), some.std(axis=0)
     spread[spread == 0] = 1.0
     _, strengths, directions = np.linalg.svd((some - centre) / spread, full_matrices=False)
@@ -254,6 +298,7 @@ def _places(
     places, size = np.empty((n, 2)), max(1, BLOCK_CELLS // d)
     for low in range(0, n, size):
         block = np.asarray(values[low : low + size], dtype=np.float64)
+        require_drawable(block, "X")
         places[low : low + size] = ((block - centre) / spread) @ axes.T
     parts = strengths**2 / max(float((strengths**2).sum()), 1e-300)
     first, second, *_ = [*parts.tolist(), 0.0]

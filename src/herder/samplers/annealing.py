@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from herder._arguments import function_or_none
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 from herder.core.lanes import Progress, WorkUnit, run_lanes
@@ -161,6 +162,7 @@ def log_partition(
     check_model(model)
     one_of(method, "method", ("auto", "exact", "ais"))
     one_of(spacing, "spacing", ("linear", "geometric"))
+    function_or_none(progress, "progress")
     n_chains = positive_int(n_chains, "n_chains")
     n_temperatures = positive_int(n_temperatures, "n_temperatures")
     if n_chains < 2:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
+from herder._validation import any_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers.orders import Field, check_model, scan_order
 
@@ -39,11 +40,11 @@ class ConditionedModel:
         """Return the free sites of first states, one for each chain."""
         if start is None:
             return [None] * n_chains
-        given = np.array(np.asarray(start), ndmin=1)
+        given = np.array(any_array(start, "start", "be states"), ndmin=1)
         if given.shape[-1] == self.model.n_sites and given.ndim <= 2:
             given[..., self.held] = 1  # a state of every model, and of every type of number
         codes = self.model.codes(given, "start")
-        if np.ndim(start) == 2 and len(codes) != n_chains:
+        if given.ndim == 2 and len(codes) != n_chains:
             raise ParameterError("start", f"have a row for each of {n_chains} chains", len(codes))
         rows = np.ascontiguousarray(codes[:, self.free])
         return [rows[k % len(rows)].copy() for k in range(n_chains)]

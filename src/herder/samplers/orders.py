@@ -4,21 +4,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder.models.factors import Field
+from herder._validation import any_array
+from herder.models.factors import Field, check_model
 from herder.models.graph import Adjacency
-from herder.models.pairwise import PairwiseModel
-from herder.models.potts import PottsModel
 
 __all__ = ["ORDERS", "Field", "check_model", "colour_sites", "scan_order"]
 
 ORDERS = ("sequential", "reversed", "checkerboard")
-
-
-def check_model(model: object) -> None:
-    """Raise an error unless ``model`` can be sampled."""
-    if not isinstance(model, PairwiseModel | PottsModel):
-        kind = type(model).__name__
-        raise ParameterTypeError("model", "be a PairwiseModel or a PottsModel", got=kind)
 
 
 def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> NDArray[np.intp]:
@@ -34,7 +26,10 @@ def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> ND
     held : array-like of int
         Sites that are left out, wherever they are in the order.
     """
-    sites, fixed = np.arange(model.n_sites), np.asarray(held, dtype=np.intp)
+    check_model(model)
+    sites, fixed = np.arange(model.n_sites), any_array(held, "held", "be site numbers")
+    if fixed.size and (fixed.ndim != 1 or fixed.dtype.kind not in "iu"):
+        raise ParameterTypeError("held", "be site numbers", got=f"{fixed.dtype} {fixed.shape}")
     if not isinstance(order, str):
         path = _check_path(order, model.n_sites, np.setdiff1d(sites, fixed))
     elif order == "checkerboard":
@@ -49,7 +44,7 @@ def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> ND
 
 def _check_path(order: ArrayLike, n_sites: int, needed: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return an order that is given as numbers of sites; it must visit those that are needed."""
-    found = np.asarray(order)
+    found = any_array(order, "order", "be a row of site numbers")
     if found.ndim != 1 or found.dtype.kind not in "iu":
         got = f"{found.dtype} {found.shape}"
         raise ParameterTypeError("order", "be a row of site numbers", got=got)

@@ -1,5 +1,6 @@
 """The result of a sampler, and the position that a run resumes from."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -7,10 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._arguments import of_kind
+from herder._errors import ParameterError
 from herder.core.files import PathLike
 from herder.core.plain import Arrays, Header
 from herder.core.state import State, load_as, nest, unnest, write_state
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text, counted
+from herder.models.graph import check_shape
 from herder.samplers.orders import Field
 
 __all__ = ["ChainPosition", "Sampling", "SamplingPosition"]
@@ -178,7 +182,10 @@ class Sampling:
         shape : tuple of two int, optional
             Rows and columns of a grid; a page then shows it as a map.
         """
-        grid = shape if len(shape or ()) == 2 else None
+        sizes = () if shape is None else check_shape(shape)
+        if sizes and math.prod(sizes) != self.model.n_sites:
+            raise ParameterError("shape", f"have {self.model.n_sites} sites", shape)
+        grid = sizes if len(sizes) == 2 else None
         sections = [Section("Site by site", self._sites(grid))]
         if len(self):
             sections.append(Section("Energies", self._energies(grid)))
@@ -293,6 +300,7 @@ class Sampling:
         name : str
             Name of the variable.
         """
+        of_kind(name, "name", str, "a text")
         try:
             from arviz_base import from_dict
         except ImportError:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import positive_int
+from herder._validation import any_array, positive_int
 from herder.core.summary import Picture, Section, Summarised, Summary, Table, Text, counted, show
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
@@ -152,7 +152,10 @@ def check_scan_orders(
     n_sweeps = positive_int(n_sweeps, "n_sweeps")
     if isinstance(orders, str) or not isinstance(orders, Sequence) or not len(orders):
         raise ParameterError("orders", "be a list of orders", orders)
-    labels = [o if isinstance(o, str) else str(np.asarray(o).tolist()) for o in orders]
+    labels = [
+        o if isinstance(o, str) else str(any_array(o, "orders", "be orders").tolist())
+        for o in orders
+    ]
     paths = {label: scan_order(model, o) for label, o in zip(labels, orders, strict=True)}
     pieces = _pieces(model, positive_int(n_pieces, "n_pieces"))
     tested = [_test_piece(model, sites, paths, n_sweeps) for sites in pieces]
