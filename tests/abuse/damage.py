@@ -409,7 +409,8 @@ def _old_use(key: str) -> Callable[[Any], Any]:
 def told(answer: Any) -> str:
     """Return an answer as text, bit for bit."""
     if isinstance(answer, np.ndarray):
-        return f"{answer.dtype}{answer.shape}{answer.tobytes().hex()}"
+        bits = answer.tolist() if answer.dtype == object else answer.tobytes().hex()
+        return f"{answer.dtype}{answer.shape}{bits}"
     if isinstance(answer, dict):
         return "{" + ",".join(f"{key}:{told(value)}" for key, value in answer.items()) + "}"
     if isinstance(answer, list | tuple):
