@@ -1,3 +1,5 @@
+import importlib.machinery
+import importlib.util
 import signal
 import subprocess
 import sys
@@ -96,6 +98,65 @@ sys.exit(9)
 
 def test_an_interrupt_waits_for_calls_that_must_not_be_left():
     run = subprocess.run([sys.executable, "-c", WAITS], timeout=60)
+    assert run.returncode == 7
+
+
+COMPILED = """
+import os, signal, sys
+from herder.cli._signals import catch_signals, release_signals
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numbers":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+catch_signals()
+release_signals()
+assert "_decimal" not in sys.modules
+sys.modules.pop("numbers", None)
+sys.meta_path.insert(0, Finder())
+done = False
+try:
+    import _decimal
+    done = True
+    while True:
+        pass
+except KeyboardInterrupt:
+    sys.exit(7 if done else 8)
+"""
+
+
+def test_an_interrupt_waits_for_a_compiled_module_to_be_imported():
+    """This one imports another while it is imported."""
+    spec = importlib.util.find_spec("_decimal")
+    if spec is None or not isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
+        pytest.skip("_decimal is not a file here")
+    run = subprocess.run([sys.executable, "-c", COMPILED], timeout=60)
+    assert run.returncode == 7
+
+
+ONCE = """
+import os, signal, sys, types
+from herder.cli import _signals
+
+_signals.PAUSE = 1000.0  # nothing but heed_signals raises
+_signals.catch_signals()
+_signals.release_signals()
+delicate = types.ModuleType("llvmlite.binding")
+exec("def work(ask):\\n    ask()", delicate.__dict__)
+delicate.work(lambda: os.kill(os.getpid(), signal.SIGINT))
+assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+try:
+    _signals.heed_signals()
+except KeyboardInterrupt:
+    sys.exit(7 if signal.getitimer(signal.ITIMER_REAL)[0] == 0 else 8)
+sys.exit(9)
+"""
+
+
+def test_an_interrupt_that_has_waited_comes_once():
+    run = subprocess.run([sys.executable, "-c", ONCE], timeout=60)
     assert run.returncode == 7
 
 

@@ -49,6 +49,7 @@ def user_errors(run: "Run", options: Mapping[str, str]) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit) as stop:
         ignore_signals()
+        run.discard()  # again: a second Ctrl-C may have come while files were removed
         complain(f"stopped: {run.outcome or 'nothing was written'}")
         if isinstance(stop, SystemExit):  # of another signal, with its code
             raise

@@ -6,6 +6,7 @@ Nothing heavy is imported here, so that signals are caught before anything else 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 
 __all__ = [
@@ -16,9 +17,8 @@ __all__ = [
     "release_signals",
 ]
 
-#: What must not be left by an exception, and how long to wait for it, in seconds: imports, where
-#: compiled modules make other errors of it, and libraries that call back from compiled code.
-DELICATE, PAUSE = ("importlib", "llvmlite", "pyarrow"), 0.05
+#: Libraries that call back from compiled code, and how long to wait for them, in seconds.
+DELICATE, PAUSE = ("llvmlite", "pyarrow"), 0.05
 
 #: Signals that asked this process to end.
 _received: list[int] = []
@@ -51,6 +51,8 @@ def heed_signals() -> None:
     """Raise if the user has asked to stop; long loops call it."""
     if not _received:
         return
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)  # once is enough: cleaning up must not be left
     if _received[-1] == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + _received[-1])
@@ -93,9 +95,16 @@ def _raise_or_wait(number: int, frame: FrameType | None) -> None:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether something is at work that must not be left by an exception."""
+    """Whether something is at work that must not be left by an exception.
+
+    That is a library that calls back from compiled code, and a compiled module that is being
+    imported: many turn any exception that they meet into an ImportError.
+    """
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in DELICATE:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package in DELICATE:
+            return True
+        if package == "importlib" and isinstance(frame.f_locals.get("self"), ExtensionFileLoader):
             return True
         frame = frame.f_back
     return False

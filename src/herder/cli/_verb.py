@@ -175,6 +175,11 @@ class Run:
                 del self._parts[path]
                 self.written.append(path)
 
+    def discard(self) -> None:
+        """Remove the files that were not placed."""
+        for part in self._parts.values():
+            part.discard()
+
     @property
     def outcome(self) -> str:
         """What was written, and what was not; empty if nothing was."""
@@ -247,8 +252,7 @@ class Run:
     def __exit__(self, *error: Any) -> None:
         with hold_signals():
             self.bar.stop()
-            for part in self._parts.values():
-                part.discard()
+            self.discard()
 
 
 def verb(

@@ -131,7 +131,7 @@ def _remove_abandoned(parent: Path) -> None:
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
             match = FOLDER.fullmatch(entry.name)
-            if match and match["kernel"] == _kernel() and entry.is_dir(follow_symlinks=False):
+            if match and match["kernel"] == _kernel():
                 found.append(entry.path)
     for path in found:
         with suppress(OSError):  # locked by its writer, another user's, or gone by now
