@@ -534,7 +534,7 @@ def _calls() -> dict[str, Callable[[], Call]]:
             if hasattr(getattr(herder, kind.split()[0]), name)
         },
         **{
-            f"{kind}.score": method(kind, "score", X=X, y=y, sample_weight=w)
+            f"{kind}.score": method(kind, "score", X=X, y=y)
             for kind in ("AROW", "VotedPerceptron")
         },
         "AROW.summary": method("AROW", "summary"),

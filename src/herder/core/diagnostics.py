@@ -313,8 +313,10 @@ def explain_growth(
     if not found.linear:
         return Diagnosis("bounded", f"the weight norm grows like t^{found.exponent:.2f}")
     w = as_numbers(weights, "weights")
-    given = {"target": target, "features": features, "exact": exact, "known": known}
-    scores = {name: _score(w, x, name) for name, x in given.items() if x is not None}
+    given = {"exact": exact, "known": known}
+    given = {name: x for name, x in given.items() if x is not None}
+    given |= {"target": target, "features": features}
+    scores = {name: _score(w, x, name) for name, x in given.items()}
     wanted, reached, best = scores["target"], scores["features"], scores.get("exact")
     rounded = w.dtype == np.float64 or any(isinstance(s, float) for s in scores.values())
     slack = SCORE_TOL * max(abs(float(s)) for s in scores.values()) if rounded else 0.0

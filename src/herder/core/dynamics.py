@@ -148,6 +148,8 @@ def herd(
         raise ParameterError("weights", "have at least one entry", got=f"shape {start.shape}")
     if start.dtype == np.int64 and largest(start) > _LIMIT:
         raise ParameterError("weights", "stay below 2**62 in int64", largest(start))
+    if start.dtype == np.float64 and np.abs(start).max() > 1e150:  # or squares are no floats
+        raise ParameterError("weights", "stay below 1e150", np.abs(start).max())
     steps_done = non_negative_int(t, "t")
     scale = positive_number(scale, "scale")
     if max_norm is not None:

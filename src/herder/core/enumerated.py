@@ -142,7 +142,8 @@ class EnumeratedSystem:
 
     def residual(self, weights: NDArray[Any], state: int, t: int) -> NDArray[Any]:
         """Return the target minus the row of the state."""
-        if not hasattr(state, "__index__") or not 0 <= state < len(self.features):
+        whole = isinstance(state, int | np.integer) and not isinstance(state, np.timedelta64)
+        if not whole or not 0 <= state < len(self.features):
             raise ParameterError("state", f"be a row from 0 to {len(self.features) - 1}", state)
         return self.target - self.features[state]
 
@@ -303,6 +304,8 @@ def _weighted_sum(weights: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
         return np.einsum("i,ij->j", weights.astype(np.float64), table.astype(np.float64))
     sums = np.asarray([inner(weights, column) for column in table.T.copy()], dtype=object)
     both_int = weights.dtype == np.int64 and table.dtype == np.int64
+    if both_int and largest(sums) >= 2**62:
+        raise OverflowError("features times counts must stay below 2**62 in int64")
     return sums.astype(np.int64) if both_int else sums
 
 

@@ -161,7 +161,10 @@ def norm(weights: NDArray[Any]) -> float:
     numbers = as_numbers(weights, "weights")
     squared = inner(numbers, numbers)
     if squared != math.inf:
-        return math.sqrt(squared)
+        try:
+            return math.sqrt(squared)
+        except OverflowError:
+            raise ParameterError("weights", "fit into floats", got="larger numbers") from None
     peak = float(np.abs(numbers).max())
     return peak * norm(numbers / peak)
 

@@ -96,7 +96,10 @@ def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> 
     elif form == "sparse":
         rows = sound_sparse(table, "table").tocsr()[indices]
     else:
-        rows = table.iloc[indices] if hasattr(table, "iloc") else table[indices]
+        try:
+            rows = table.iloc[indices] if hasattr(table, "iloc") else table[indices]
+        except ValueError as error:  # pandas takes no rows of numbers in another byte order
+            raise ParameterError("table", "be one to take rows of", got=str(error)) from None
     return np.asarray(rows) if isinstance(rows, np.memmap) else rows
 
 

@@ -124,7 +124,7 @@ class KernelMean:
 
 def _points(points: ArrayLike) -> NDArray[np.float64]:
     rows = as_floats(points, "points")
-    if rows.ndim != 2:
+    if rows.ndim != 2 or not rows.shape[1]:
         raise ParameterError("points", "have the shape (n, d)", rows.shape)
     return rows
 

@@ -145,7 +145,7 @@ def _check_alpha(machine: Any, name: str) -> float | None:
     """Return the weight of the penalty, None if it is to be chosen."""
     alpha, penalty = machine.alpha, machine.penalty
     if not isinstance(alpha, str):
-        if isinstance(alpha, bool) or np.ndim(alpha):
+        if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number):
             raise ParameterTypeError("alpha", "be a number or 'cv'", alpha)
         number = 0.0 if alpha == 0 else _moderate(positive_number(alpha, "alpha"), "alpha")
         return 0.0 if penalty is None else number

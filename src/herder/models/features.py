@@ -34,6 +34,9 @@ from herder.core.units import FIXED_POINT, Units
 from herder.models.layout import CliqueLayout
 from herder.models.moments import Moments
 
+#: Counts may contradict each other, but a cell of more rows than this times all rows is no count.
+LARGEST_SHARE = 2**20
+
 __all__ = ["ENCODINGS", "CliqueFeatures"]
 
 ENCODINGS = ("auto", "01", "+-1", "indicator")
@@ -185,6 +188,8 @@ def _agrees(moments: Moments, clique: tuple[int, ...]) -> bool:
 def _in_units(
     moments: Moments, feature: NDArray[np.intp], coefficient: NDArray[np.int64], n_features: int
 ) -> tuple[NDArray[np.int64], Units]:
+    if (np.abs(moments.probabilities()) > LARGEST_SHARE).any():
+        raise ParameterError("moments", "have counts that go with their totals", got="larger ones")
     total = moments.common_total
     if total is not None and total <= MAX_TOTAL:
         sums = np.bincount(feature, weights=coefficient * moments.counts, minlength=n_features)

@@ -218,7 +218,7 @@ def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     axes = (shape,) if isinstance(shape, int | np.integer) else shape
     try:
         sizes = tuple(axes)
-    except (TypeError, NotImplementedError):  # some sparse matrices
+    except (TypeError, ValueError, NotImplementedError):  # some sparse matrices
         sizes = ()
     if not sizes or any(
         isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1

@@ -174,8 +174,8 @@ def check_tables(moments: Any) -> dict[str, Any]:
     for name, values in found.items():
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ParameterError(name, "be a row of finite numbers", got=f"shape {values.shape}")
-    if len(found["totals"]) != len(cliques):
-        raise ParameterError("totals", f"be {len(cliques)} numbers", len(found["totals"]))
+    if len(found["totals"]) != len(cliques) or (found["totals"] <= 0).any():
+        raise ParameterError("totals", f"be {len(cliques)} positive numbers", found["totals"])
     return found
 
 

@@ -188,7 +188,7 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
 def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None) -> Moments:
     try:
         matrix = np.asarray(counts, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         rule = f"be a matrix of numbers or a plain table: {error}"
         raise ParameterTypeError("counts", rule) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
