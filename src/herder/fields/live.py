@@ -24,8 +24,9 @@ from herder._validation import non_negative_int, one_of
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
-from herder.fields.binary import BinaryHerd, Engine
+from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
+from herder.fields.engine import Engine
 from herder.fields.position import Position
 from herder.fields.system import Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures

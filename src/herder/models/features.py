@@ -33,6 +33,7 @@ from herder._validation import one_of
 from herder.core.units import FIXED_POINT, Units
 from herder.models.layout import CliqueLayout
 from herder.models.moments import Moments
+from herder.models.products import ProductTables
 
 __all__ = ["ENCODINGS", "CliqueFeatures"]
 
@@ -65,6 +66,9 @@ class CliqueFeatures:
         The total, and whether the moments are exact in it.
     encoding : str
         The encoding of the binary cliques.
+    closed : ndarray of bool of shape (n_cliques,)
+        Whether a clique is binary and all smaller sets of its columns are cliques that agree
+        with it, so that one number each determines its table.
 
     Attributes
     ----------
@@ -79,6 +83,7 @@ class CliqueFeatures:
     product: NDArray[np.bool_]
     units: Units
     encoding: str
+    closed: NDArray[np.bool_]
     n_features: int = field(init=False)
     n_variables: int = field(init=False)
 
@@ -101,7 +106,8 @@ class CliqueFeatures:
             found = f"'+-1' and the columns {[moments.names[i] for i in worst]}"
             raise ParameterError("encoding", rule, got=found)
         # a product determines its table only together with the products of all its parts
-        binary &= _has_parts(moments) & (encoding != "indicator")
+        closed = binary & _has_parts(moments)
+        binary = closed & (encoding != "indicator")
         n_cells = np.diff(layout.offsets)
         clique = np.repeat(np.arange(len(n_cells)), n_cells)
         local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
@@ -117,7 +123,11 @@ class CliqueFeatures:
             coefficient = np.where(binary[clique] & (local + 1 < n_cells[clique]), 0, 1)
             product = np.repeat(binary, n_features)
         target, units = _in_units(moments, feature, coefficient, int(first[-1]))
-        return cls(layout, feature, coefficient, target, product, units, encoding)
+        if encoding == "indicator" and not units.exact:
+            # the parts of a table must agree after rounding, too: round one number per clique
+            ones = target[layout.offsets[1:] - 1]
+            ProductTables.of(layout, closed).fill(target, ones, units.total)
+        return cls(layout, feature, coefficient, target, product, units, encoding, closed)
 
     def start_weights(self) -> NDArray[np.int64]:
         """Return the default start: the target, but zero for 0/1 products.
@@ -132,6 +142,19 @@ class CliqueFeatures:
         phi = np.zeros(self.n_features, dtype=np.int64)
         phi[self.feature[cells]] = self.coefficient[cells]
         return phi
+
+    @cached_property
+    def tables(self) -> ProductTables:
+        """How one number per clique makes the tables of the closed cliques."""
+        return ProductTables.of(self.layout, self.closed)
+
+    def cell_errors(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the error of every cell of every table from the errors of the features."""
+        cells = errors[self.feature]
+        if self.encoding != "indicator":
+            last = self.layout.offsets[1:] - 1
+            self.tables.fill(cells, cells[last], 0.0, signed=self.encoding == "+-1")
+        return cells
 
     def site_scores(
         self, weights: NDArray[np.int64], state: NDArray[np.integer], site: int
