@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from herder._numba import jit
 
 CLOCK, LAPSE, SCORE, VALUE, EMPTY, SHIFT, COUNT0 = range(7)
-TOTAL, NORM2, TOLERANCE, EMPTY_PULL, RATE1, RATE2 = range(7, 13)
+TOTAL, NORM2, TOLERANCE, EMPTY_PULL, RATE1, RATE2, EXACT = range(7, 14)
 ACTIVE, STEPS, FLIPS, RESTARTS, VIOLATIONS, POOL, CATCH_UP = range(7)
 
 
@@ -56,11 +56,11 @@ class Herd(NamedTuple):
     target3: NDArray[np.integer]  # (D, D, D) symmetric, zero where two agree; empty below order 3
     single: NDArray[np.float64]  # (D,) d score / d x_i (d s_i if signed) in the empty state
     debt2: NDArray[Any]  # (D, D) N c_ij - w0_ij, its diagonal unused; B as its docstring if signed
-    count3: NDArray[np.integer]  # (D, D, D), rows [i < j, :] used
+    count3: NDArray[np.integer]  # (D, D, D), rows [i < j, :] used; if signed c_ij where two agree
     lift: NDArray[np.float64]  # (D,) what pairs of a variable gain from its count, if signed
-    count1: NDArray[np.int64]  # (D,) c_i of signed triples, else unused
-    count2: NDArray[np.int32]  # (D, D) c_ij of them, its diagonal unused; empty otherwise
-    near: NDArray[np.int64]  # (D,) sum of c_im over the other variables m that are on
+    count1: NDArray[np.float64]  # (D,) c_i of signed triples, else unused
+    count2: NDArray[np.int32]  # (D, D) c_ij of them, c_i on its diagonal; empty otherwise
+    near: NDArray[np.float64]  # (D,) lift, and 8 N c_im of them for each m that is on
     field: NDArray[np.float64]  # (D,) as ``single``, in the current state
     sign: NDArray[np.float64]  # (D,) +1 where off, -1 where on: a flip gains sign * field
     on: NDArray[np.int8]  # (D,) the state
@@ -76,7 +76,7 @@ class Herd(NamedTuple):
     drift: NDArray[np.float64]  # (D,) scratch
     pull3: NDArray[np.float64]  # (D,) sums of target3 over pairs that are on
     rows3: NDArray[np.integer]  # (2, D) scratch: sums of rows of target3 and count3
-    number: NDArray[np.float64]  # (13,) see CLOCK ... RATE2
+    number: NDArray[np.float64]  # (14,) see CLOCK ... EXACT (whether sums over triples are)
     tally: NDArray[np.int64]  # (7,) see ACTIVE ... CATCH_UP (steps that scores may lag behind)
 
 
@@ -136,7 +136,7 @@ def _sum_rows(
 
 @jit
 def _count_triples(
-    count3: NDArray[np.integer], on: NDArray[np.int8], active: NDArray[np.intp]
+    count3: NDArray[np.integer], on: NDArray[np.int8], active: NDArray[np.intp], signed: bool
 ) -> None:
     """Add the active triples to the counts, as rows [i < j, :]."""
     dense = 4 * active.shape[0] > on.shape[0]
@@ -149,16 +149,30 @@ def _count_triples(
             else:
                 for c in active:
                     count3[low, high, c] += 1
-            count3[low, high, low] = 0
-            count3[low, high, high] = 0
+            if not signed:
+                count3[low, high, low] = 0
+                count3[low, high, high] = 0
 
 
 @jit
-def _missing3(
-    clock: int, total: int, pull: int, c3: int, c2: int, c1: int, c0: int
-) -> Any:  # in whole numbers: what is left is small, the parts may not be
-    """Weight of three signed variables: their target, and the counts of all sets of them."""
+def _weight3(clock: int, total: int, pull: int, c3: int, c2: int, c1: int, c0: int) -> Any:
+    """Signed weight of three variables, from counts of all sets of them, in whole numbers."""
     return clock * pull - total * (8 * c3 - 4 * c2 + 2 * c1 - c0)
+
+
+@jit
+def _add_triples(herd: Herd, i: int, m: int, factor: float, clock: float, count0: float) -> None:
+    """Add the weights of the triples of two variables to the fields of all others."""
+    count1, count2, count3, field = herd.count1, herd.count2, herd.count3, herd.field
+    own, other = field[i], field[m]
+    low, high = min(i, m), max(i, m)
+    tick, total, c0 = int(clock), int(herd.number[TOTAL]), int(count0)
+    for j in range(field.shape[0]):
+        c3, pull = int(count3[low, high, j]), int(herd.target3[low, high, j])
+        c2 = int(count2[i, m]) + int(count2[i, j]) + int(count2[m, j])
+        c1 = int(count1[i]) + int(count1[m]) + int(count1[j])
+        field[j] += factor * _weight3(tick, total, pull, c3, c2, c1, c0)
+    field[i], field[m] = own, other
 
 
 @jit
@@ -190,8 +204,8 @@ def score_pool(herd: Herd, ahead: float, order: int, signed: bool) -> None:
                             pull, c3 = int(target3[m, j, i]), int(count3[m, j, i])
                             if signed:
                                 c2 = int(count2[i, j]) + int(count2[i, m]) + int(count2[j, m])
-                                c1 = count1[i] + count1[j] + count1[m]
-                                three += _missing3(clock, total, pull, c3, c2, c1, count0)
+                                c1 = int(count1[i]) + int(count1[j]) + int(count1[m])
+                                three += _weight3(clock, total, pull, c3, c2, c1, count0)
                             else:
                                 three += clock * pull - total * c3
         if signed:
@@ -237,10 +251,9 @@ def _best_of_pool(herd: Herd) -> int:
 def jump(herd: Herd, ones: NDArray[np.int32], order: int, signed: bool) -> int:
     """Take the state where ``ones`` are on, sum its fields afresh and return how many they are."""
     target2, debt2, lift, field = herd.target2, herd.debt2, herd.lift, herd.field
-    target3, count3, count1, count2 = herd.target3, herd.count3, herd.count1, herd.count2
+    target3, count3, count2 = herd.target3, herd.count3, herd.count2
     active, near, pull3, number = herd.active, herd.near, herd.pull3, herd.number
-    lapse, clock, total = number[LAPSE], int(number[CLOCK]), int(number[TOTAL])
-    count0 = int(number[COUNT0])
+    lapse = number[LAPSE]
     n, k = field.shape[0], ones.shape[0]
     herd.on[:] = 0
     herd.sign[:] = 1.0
@@ -275,25 +288,15 @@ def jump(herd: Herd, ones: NDArray[np.int32], order: int, signed: bool) -> int:
                 field[j] += number[CLOCK] * gain[j] - number[TOTAL] * count[j]
                 pull3[j] += gain[j]
     elif order == 3:
-        near[:] = 0
+        near[:] = lift
         for a in range(k):
             i = active[a]
-            kept = near[i]
             for j in range(n):
-                near[j] += count2[i, j]
-            near[i] = kept
+                near[j] += 8.0 * number[TOTAL] * count2[i, j]
             for b in range(a):
-                m = active[b]
-                low, high = min(i, m), max(i, m)
-                own, other = field[i], field[m]
-                c2, c1 = int(count2[i, m]), count1[i] + count1[m]
+                _add_triples(herd, i, active[b], 4.0, number[CLOCK], number[COUNT0])
                 for j in range(n):
-                    c3, pull = int(count3[low, high, j]), int(target3[low, high, j])
-                    all2 = c2 + int(count2[i, j]) + int(count2[m, j])
-                    all1 = c1 + count1[j]
-                    field[j] += 4.0 * _missing3(clock, total, pull, c3, all2, all1, count0)
-                    pull3[j] += pull
-                field[i], field[m] = own, other
+                    pull3[j] += target3[min(i, active[b]), max(i, active[b]), j]
     return k
 
 
@@ -315,11 +318,11 @@ def herd_binary(
     gain, count = herd.rows3[0], herd.rows3[1]
     number, tally = herd.number, herd.tally
     clock, lapse, score, value = number[CLOCK], number[LAPSE], number[SCORE], number[VALUE]
-    empty, shift, count0 = number[EMPTY], number[SHIFT], int(number[COUNT0])
+    empty, shift, count0 = number[EMPTY], number[SHIFT], number[COUNT0]
     total, norm2, tolerance = number[TOTAL], number[NORM2], number[TOLERANCE]
     rate1, rate2, whole = number[RATE1], number[RATE2], int(total)
     n, k = field.shape[0], tally[ACTIVE]
-    flips = tally[FLIPS]
+    flips, exact = tally[FLIPS], number[EXACT] > 0.0
     unit = 2.0 if signed else 1.0
     # <phi, phi> of any state, signed, and its derivative
     features, drop = rate1 * n, rate1
@@ -346,7 +349,38 @@ def herd_binary(
                         moved = active[k]
                         active[place[i]] = moved
                         place[moved] = place[i]
-                    if order >= 2:
+                    if order == 3:
+                        _sum_rows(target3, active[:k], i, gain)
+                        _sum_rows(count3, active[:k], i, count)
+                    if signed and order == 3:
+                        turned, turn = sign[i], 2.0 * sign[i]
+                        if exact:
+                            was_on, step = float(on[i]), turned * 8.0 * total
+                            pull, fire, one = 2.0 * clock, 16.0 * total, 4.0 * total * k
+                            two = 8.0 * total * (k - was_on)  # near[j] holds i if it is on
+                            same = total * (2.0 * count1[i] - count0)
+                            rest = near[i] - 8.0 * total * was_on * count1[i] + shift
+                            rest -= 2 * k * same
+                            for a in range(k):
+                                rest -= 4.0 * total * count1[active[a]]
+                                field[active[a]] += 2.0 * turn * same  # m = j counts for none
+                            # few arrays in each loop, or the compiler takes entries one by one
+                            for j in range(n):
+                                w = lapse * target2[i, j] - debt2[i, j] + near[j]
+                                w += two * count2[i, j] + pull * gain[j] - fire * count[j]
+                                field[j] += turn * (w - one * count1[j] + rest)
+                            for j in range(n):
+                                pull3[j] += turned * gain[j]
+                                near[j] += step * count2[i, j]
+                        else:
+                            base = lift[i] + shift
+                            for j in range(n):
+                                w = lapse * target2[i, j] - debt2[i, j] + lift[j] + base
+                                field[j] += turn * w
+                                pull3[j] += turned * gain[j]
+                            for a in range(k):
+                                _add_triples(herd, i, active[a], 2.0 * turn, clock, count0)
+                    elif order >= 2:
                         if signed:
                             turn = 2.0 * sign[i]
                             base = lift[i] + shift
@@ -359,30 +393,7 @@ def herd_binary(
                         else:
                             for j in range(n):
                                 field[j] += lapse * target2[i, j] - debt2[i, j]
-                    if order == 3:
-                        _sum_rows(target3, active[:k], i, gain)
-                        _sum_rows(count3, active[:k], i, count)
-                        if signed:
-                            # 2 w_ijm summed over the m that are on, in whole numbers
-                            tick, mine, beside = int(clock), count1[i], near[i]
-                            turn, step = 4.0 * sign[i], 1 - 2 * int(on[i])
-                            around = -4 * (k - int(on[i]))  # near[j] holds i if it is on
-                            rest = k * (2 * mine - count0) - 4 * beside
-                            for a in range(k):
-                                rest += 2 * count1[active[a]]
-                            for j in range(n):
-                                c2 = int(count2[i, j])
-                                c = 8 * int(count[j]) + around * c2 - 4 * near[j] + rest
-                                c += 2 * k * count1[j]
-                                field[j] += turn * float(tick * int(gain[j]) - whole * c)
-                                pull3[j] += sign[i] * gain[j]
-                                near[j] += step * c2
-                            for a in range(k):  # m = j counts for none
-                                j = active[a]
-                                c = 8 * int(count2[i, j]) - 2 * mine - 4 * count1[j] + count0
-                                field[j] -= turn * float(whole * c)
-                            near[i] = beside
-                        else:
+                        if order == 3:
                             for j in range(n):
                                 field[j] += sign[i] * (clock * gain[j] - total * count[j])
                                 pull3[j] += sign[i] * gain[j]
@@ -484,6 +495,7 @@ def herd_binary(
             for a in range(k):
                 single[active[a]] -= total * (lone + less)
                 lift[active[a]] += total * lifted
+                near[active[a]] += total * (lifted + 8.0 * k)
             shift -= total * pairs
             fired = int(4.0 * total * pairs)
         else:
@@ -518,16 +530,17 @@ def herd_binary(
                 else:
                     for b in range(k):
                         debt2[i, active[b]] += fired
+                if order == 3 and signed:
+                    count1[i] += 1.0
+                    if dense:
+                        for j in range(n):
+                            count2[i, j] += on[j]
+                    else:
+                        for b in range(k):
+                            count2[i, active[b]] += 1
         if order == 3:
-            _count_triples(count3, on, active[:k])
-            if signed:
-                count0 += 1
-                for a in range(k):
-                    i = active[a]
-                    count1[i] += 1
-                    near[i] += k - 1
-                    for b in range(k):
-                        count2[i, active[b]] += 1
+            count0 += 1.0
+            _count_triples(count3, on, active[:k], signed)
         tally[STEPS] += 1
     number[CLOCK], number[LAPSE], number[SCORE], number[VALUE] = clock, lapse, score, value
     number[EMPTY], number[SHIFT], number[COUNT0] = empty, shift, count0

@@ -25,6 +25,9 @@ MAX_TRIPLE_VARIABLES = 400
 #: D^2 tables up to this many variables (two of int32 and some of int64 in passing: 6 GiB).
 MAX_PAIR_VARIABLES = 16_384
 
+#: Numbers up to this are sums of integers without rounding.
+LARGEST_EXACT = 2**53
+
 
 def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
     """Return whether the fast loop can run these features: all cliques of binary columns."""
@@ -112,12 +115,12 @@ class BinaryHerd(Engine):
         if self.signed:
             self._fired *= 4 * (self._rates[1] + width) if triples else 4
         count = self._dense(counts) if self.order == 3 else level
-        if self.order == 3:  # rows [i < j, :] are used, the others stay zero
-            upper = np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
-            target[2], count[2] = target[2] * upper, count[2] * upper
+        if self.order == 3:
+            self._arrange(count)
+            target[2] *= np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
         rows, sizes = _pool_lists(pool, self._back)
         fixed = not pool.visited and len(pool.rows) > 0
-        number = np.zeros(13)
+        number = np.zeros(14)
         number[[_jit.CLOCK, _jit.COUNT0, _jit.TOTAL]] = clock, count0, self.total
         number[[_jit.EMPTY, _jit.EMPTY_PULL]] = empty, empty_pull
         number[[_jit.RATE1, _jit.RATE2]] = self._rates
@@ -137,9 +140,9 @@ class BinaryHerd(Engine):
             debt2=fitted(-pair, self._fired, np.float64 if triples else np.int32),
             count3=fitted(count[2], 1, np.int16 if self.total < 2**15 else np.int32),
             lift=np.zeros(width),
-            count1=count[0],
+            count1=count[0].astype(float),
             count2=(count[1] if triples else count[1][:0]).astype(np.int32),
-            near=np.zeros(width, dtype=np.int64),
+            near=np.zeros(width),
             field=np.zeros(width),
             sign=np.ones(width),
             on=np.zeros(width, dtype=np.int8),
@@ -195,14 +198,17 @@ class BinaryHerd(Engine):
             if turns:
                 herd.number[_jit.CLOCK] -= turns * self.total
                 ones = self._dense(_ones(self._features, self._features.target)[0])
-                upper = np.triu(np.ones_like(ones[1]), 1)[:, :, None]
-                count3 = count3 - turns * ones[2] * upper
+                self._arrange(ones)
+                count3 = count3 - turns * ones[2]
                 if self.signed:
                     herd.number[_jit.COUNT0] -= turns * self.total
                     herd.count1[:] -= turns * ones[0]
                     herd.count2[:] -= turns * ones[1]
-                    np.fill_diagonal(herd.count2, 0)
-                    herd.near[:] = (herd.count2.astype(np.int64) * herd.on).sum(axis=1)
+            if self.signed:
+                herd.near[:] = 8.0 * self.total * (herd.count2 @ herd.on.astype(float))
+                reach = np.abs(herd.number[[_jit.CLOCK, _jit.COUNT0]]).max() + MAX_STEPS
+                size = 64 * len(herd.on) * self.total * max(reach, np.abs(herd.count1).max())
+                herd.number[_jit.EXACT] = size < LARGEST_EXACT
             count3 = fitted(count3, 1, herd.count3.dtype)
             sums = np.int32 if count3.dtype == np.int16 else np.int64
             rows3 = herd.rows3.astype(sums, copy=False)
@@ -286,6 +292,16 @@ class BinaryHerd(Engine):
                 dense[len(axes) - 1][tuple(renamed[list(axis)])] = flat[start:stop]
             start = stop
         return dense
+
+    def _arrange(self, count: list[NDArray[np.int64]]) -> None:
+        """Keep the rows [i < j, :] of counts of triples, with what the loop needs beside them."""
+        width = len(self._scan)
+        upper = np.triu(np.ones((width, width), dtype=np.int64), 1)
+        count[2] *= upper[:, :, None]
+        if self.signed:
+            np.fill_diagonal(count[1], count[0])
+            i, j = np.nonzero(upper)
+            count[2][i, j, i] = count[2][i, j, j] = count[1][i, j]
 
     def _in_empty_state(
         self, level: list[NDArray[np.int64]]
