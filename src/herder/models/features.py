@@ -7,9 +7,9 @@ In any state each clique :math:`\alpha` touches exactly one feature,
 with a coefficient :math:`c` of -1, 0 or 1:
 
 ===============  ====================================================================
+``"indicator"``  one feature per cell of the clique's table (default)
 ``"01"``         one feature per clique, the product of its 0/1 codes
 ``"+-1"``        one feature per clique, the product of its codes taken as -1 and +1
-``"indicator"``  one feature per cell of the clique's table
 ===============  ====================================================================
 
 A product determines the whole table of its clique only together with the products of all
@@ -28,6 +28,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._deprecated import warn_renamed
 from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.core.units import FIXED_POINT, Units
@@ -35,9 +36,9 @@ from herder.models.layout import CliqueLayout
 from herder.models.moments import Moments
 from herder.models.products import ProductTables
 
-__all__ = ["ENCODINGS", "CliqueFeatures"]
+__all__ = ["CliqueFeatures", "as_encoding"]
 
-ENCODINGS = ("auto", "01", "+-1", "indicator")
+ENCODINGS = ("indicator", "01", "+-1")
 
 #: Shares that differ by less than this are equal but for rounding.
 MARGIN_TOLERANCE = 1e-9
@@ -92,17 +93,15 @@ class CliqueFeatures:
         object.__setattr__(self, "n_variables", len(self.layout.n_values))
 
     @classmethod
-    def of(cls, moments: Moments, encoding: str = "auto") -> "CliqueFeatures":
-        """Return features of the moments' cliques, by default 0/1 products where possible."""
-        one_of(encoding, "encoding", ENCODINGS)
-        if encoding == "auto":
-            encoding = "01" if 2 in moments.n_values else "indicator"
+    def of(cls, moments: Moments, encoding: str = "indicator") -> "CliqueFeatures":
+        """Return features of the moments' cliques, by default all cells of their tables."""
+        encoding = as_encoding(encoding)
         layout = moments.layout
         padded = np.where(layout.members >= 0, layout.n_values[layout.members], 2)
         binary = (padded == 2).all(axis=1)
         if encoding == "+-1" and not binary.all():
             worst = moments.cliques[int(np.argmin(binary))]
-            rule = "be 'auto', '01' or 'indicator' unless every column has two values"
+            rule = "be 'indicator' or '01' unless every column has two values"
             found = f"'+-1' and the columns {[moments.names[i] for i in worst]}"
             raise ParameterError("encoding", rule, got=found)
         # a product determines its table only together with the products of all its parts
@@ -177,6 +176,15 @@ class CliqueFeatures:
         rank = np.argsort(variable, kind="stable")
         edges = np.searchsorted(variable[rank], np.arange(self.n_variables + 1))
         return [clique[rank[a:b]] for a, b in pairwise(edges)]
+
+
+def as_encoding(encoding: str) -> str:
+    """Return the encoding if it is one; "auto" is an old name of the default."""
+    if encoding == "auto":
+        warn_renamed('encoding="auto"', 'encoding="indicator"', depth=2)
+        return "indicator"
+    one_of(encoding, "encoding", ENCODINGS)
+    return encoding
 
 
 def _has_parts(moments: Moments) -> NDArray[np.bool_]:
