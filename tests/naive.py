@@ -1,6 +1,7 @@
 """Slow twins of compiled loops: what a textbook would write, and the fast loops must equal."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 
@@ -78,6 +79,52 @@ def textbook_herd(total, n1, n2, n3, order, out):
         if tipi > 0:
             violations += 1
     return violations
+
+
+def textbook_cells(rows, order, n_steps, restart):
+    """Herd all cells of all tables of 0/1 rows from their counts and the empty state.
+
+    A weight is a plain integer under its columns and their values. Where the PCT inequality
+    fails, start again at the first of the best distinct rows if that scores more. Give the
+    states, and how often it did.
+    """
+    n_rows, width = rows.shape
+    sets = [c for k in range(1, order + 1) for c in combinations(range(width), k)]
+    target = {}
+    for row in rows.tolist():
+        for c in sets:
+            cell = c, tuple(row[i] for i in c)
+            target[cell] = target.get(cell, 0) + 1
+    weights = dict(target)
+
+    def score(x):
+        return sum(weights.get((c, tuple(x[i] for i in c)), 0) for c in sets)
+
+    def ascend(x):
+        moved = True
+        while moved:
+            moved = False
+            for i in range(width):
+                other = [*x[:i], 1 - x[i], *x[i + 1 :]]
+                if score(other) > score(x):
+                    x, moved = other, True
+        return x
+
+    pool = np.unique(rows, axis=0).tolist() if restart else []
+    x, states, restarts = [0] * width, [], 0
+    for _ in range(n_steps):
+        x = ascend(x)
+        least = sum(weights[cell] * count for cell, count in target.items())
+        if n_rows * score(x) < least and pool and max(map(score, pool)) > score(x):
+            x = ascend(max(pool, key=score))
+            restarts += 1
+        states.append(x)
+        for cell, count in target.items():
+            weights[cell] += count
+        for c in sets:
+            cell = c, tuple(x[i] for i in c)
+            weights[cell] = weights.get(cell, 0) - n_rows
+    return np.array(states), restarts
 
 
 def chance(field):

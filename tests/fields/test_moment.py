@@ -45,12 +45,91 @@ def test_samples_match_all_tables(order, encoding):
     assert herder.diagnostics_.violations == 0
 
 
-def test_the_error_that_is_reported_is_the_error():
+def worst_cell(rows, samples, groups):
+    """Give the largest difference of shares of a combination of values, and its columns."""
+    worst = 0.0, ()
+    for group in groups:
+        columns = list(group)
+        for cell in itertools.product(*(np.unique(rows[:, i]).tolist() for i in columns)):
+            shares = [(X[:, columns] == cell).all(axis=1).mean() for X in (rows, samples)]
+            worst = max(worst, (abs(shares[0] - shares[1]), group))
+    return worst
+
+
+def groups_up_to(order, width):
+    return [c for k in range(1, order + 1) for c in itertools.combinations(range(width), k)]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("encoding", "engine", "settings"),
+    [
+        ("01", "BinaryHerd", {}),
+        ("+-1", None, {}),  # triples are for the general loop
+        ("indicator", "BinaryHerd", {}),
+        ("indicator", "BinaryHerd", {"burn_in": 50}),
+        ("01", "CliqueHerd", {"rates": 1}),
+        ("+-1", "CliqueHerd", {"rates": 1}),
+        ("indicator", "CliqueHerd", {"rates": 1}),
+    ],
+)
+def test_the_moment_error_is_that_of_the_worst_cell(order, encoding, engine, settings):
     rows = coupled_rows(200, 6)
-    herder = MomentHerder().fit(rows)
+    plain = MomentHerder(order, encoding=encoding).fit(rows)
+    if "rates" in settings:
+        n_features = plain.start().features.n_features
+        settings = {"rates": np.linspace(1, 2, n_features)}
+    herder = plain.set_params(**settings)
     samples = herder.sample(777)
-    target, got = rows.T.astype(float) @ rows / 200, samples.T.astype(float) @ samples / 777
-    assert herder.diagnostics_.moment_error == pytest.approx(np.abs(target - got).max(), abs=1e-12)
+    found = herder.diagnostics_
+    error, group = worst_cell(rows, samples, groups_up_to(order, 6))
+    assert found.moment_error == pytest.approx(error, abs=1e-12)
+    assert found.trace.error[-1] == found.moment_error
+    assert found.worst == tuple(f"x{i}" for i in group) or error == pytest.approx(
+        worst_cell(rows, samples, [tuple(int(name[1:]) for name in found.worst)])[0], abs=1e-12
+    )
+    used = type(herder.start()._engine).__name__
+    assert engine in (None, used)
+
+
+@pytest.mark.parametrize("encoding", ["01", "indicator"])
+@pytest.mark.parametrize(
+    ("cliques", "engine"), [(None, "AtomHerd"), ([[0, 1], [1, 2, 3], [4]], "CliqueHerd")]
+)
+def test_the_worst_cell_of_mixed_columns_and_single_groups(encoding, cliques, engine):
+    rows = mixed_rows(120)
+    herder = MomentHerder(encoding=encoding, cliques=cliques).fit(rows)
+    samples = herder.sample(500)
+    error, _ = worst_cell(rows, samples, cliques or groups_up_to(2, 5))
+    assert herder.diagnostics_.moment_error == pytest.approx(error, abs=1e-12)
+    assert type(herder.start()._engine).__name__ == engine
+
+
+@pytest.mark.parametrize("encoding", ["01", "+-1", "indicator"])
+def test_every_place_shows_the_same_moment_error(encoding):
+    rows = coupled_rows(200, 6)
+    herder = MomentHerder(encoding=encoding).fit(rows)
+    made = herder.synthesise(777, count_cells=True)
+    samples = np.concatenate(list(made.codes()))
+    error, _ = worst_cell(rows, samples, groups_up_to(2, 6))
+    herder.sample(777)
+    assert herder.diagnostics_.moment_error == pytest.approx(error, abs=1e-12)
+    assert made.diagnostics.moment_error == herder.diagnostics_.moment_error
+    summary = made.summary()
+    assert f"{error:.2e}" in str(summary)
+    tables = [block for section in summary.sections for block in section.blocks]
+    least = next(block for block in tables if "agree least" in getattr(block, "title", ""))
+    assert abs(least.rows[0][3]) == pytest.approx(error, abs=1e-12)
+
+
+def test_weights_of_old_encodings_by_their_old_name():
+    """ "auto" is what the library chooses, as it was before it chose otherwise."""
+    rows = coupled_rows(60, 5)
+    with pytest.warns(DeprecationWarning, match='use encoding="indicator"'):
+        named = MomentHerder(encoding="auto").fit(rows)
+    with pytest.warns(DeprecationWarning, match='use encoding="indicator"'):
+        samples = named.sample(50)
+    np.testing.assert_array_equal(samples, MomentHerder().fit(rows).sample(50))
 
 
 def test_sample_is_pure_and_a_stream_begins_with_it():
@@ -101,7 +180,7 @@ def test_a_position_can_be_kept_in_a_file(tmp_path, restarts):
         MomentHerder().fit(coupled_rows(30, 3)),
         MomentHerder().fit(coupled_rows(31, 7)),
         MomentHerder(encoding="+-1").fit(coupled_rows(30, 7)),
-        MomentHerder(rates=np.linspace(1, 2, 28)).fit(coupled_rows(30, 7)),
+        MomentHerder(rates=np.linspace(1, 2, 98)).fit(coupled_rows(30, 7)),
     ]
     for other in others:
         with refuses("resume"):
@@ -216,7 +295,7 @@ def test_more_than_127_values():
 def test_rates_change_the_states_and_keep_the_moments():
     rows = coupled_rows(100, 5)
     plain = MomentHerder().fit(rows)
-    n_features = 15
+    n_features = 50  # cells of five columns and their ten pairs
     rated = MomentHerder(rates=np.linspace(0.5, 2.0, n_features)).fit(rows)
     assert (plain.sample(500) != rated.sample(500)).any()
     assert rated.diagnostics_.moment_error < 0.05

@@ -148,7 +148,7 @@ def answers_of_moments(moments: Moments) -> dict[str, Any]:
     return {
         "names": list(moments.names),
         "counts": moments.counts.tolist(),
-        "herd": moment_herd(moments, 15).samples.tolist(),
+        "herd": moment_herd(moments, 15, encoding="01").samples.tolist(),
     }
 
 
@@ -182,9 +182,9 @@ def write() -> None:
         first = sampler(20)
         first.position.save(FOLDER / f"position-{key}.safetensors")
         found[f"position-{key}"] = answers_of_run(sampler(15, resume=first.position))
-    herding = MomentHerder().fit(BITS).herd(25)
+    herding = MomentHerder(encoding="01").fit(BITS).herd(25)
     herding.position.save(FOLDER / "position-moments.safetensors")
-    more = MomentHerder().fit(BITS).herd(15, resume=herding)
+    more = MomentHerder(encoding="01").fit(BITS).herd(15, resume=herding)
     found["position-moments"] = {"samples": more.samples.tolist()}
     for key, (system, weights) in SYSTEMS.items():
         step = next(islice(herd(system, weights), 6, None))

@@ -42,9 +42,13 @@ def trajectories():
     """Digest of the first 200 states, and the first five as they are."""
     found = {}
     for name, rows in tables().items():
-        for settings in ({}, {"order": 3, "restarts": "none"}, {"encoding": "indicator"}):
+        triples: dict[str, Any] = {"order": 3, "restarts": "none"}
+        for settings in ({}, triples, {"encoding": "01"}, triples | {"encoding": "01"}):
             herder = MomentHerder().set_params(**settings).fit(rows)
             found[f"{name} {settings}"] = _pinned_states(herder.herd(200).samples)
+        if set(np.unique(rows)) == {0, 1}:
+            herder = MomentHerder(encoding="+-1").fit(rows)
+            found[f"{name} +-1"] = _pinned_states(herder.herd(200).samples)
     return found
 
 

@@ -66,7 +66,7 @@ def test_position_of_a_sampler(key):
 
 def test_position_of_a_moment_herd():
     position = Position.load(path("position-moments"))
-    more = MomentHerder().fit(files.BITS).herd(15, resume=position)
+    more = MomentHerder(encoding="01").fit(files.BITS).herd(15, resume=position)
     assert more.samples.tolist() == EXPECTED["position-moments"]["samples"]
 
 

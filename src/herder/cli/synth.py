@@ -55,9 +55,13 @@ def synth(
         ),
     ] = None,
     encoding: Annotated[
-        Literal["auto", "01", "+-1", "indicator"],
-        option(METHOD, "What is matched: products of 0/1 or -1/+1, or cells."),
-    ] = "auto",
+        Literal["indicator", "01", "+-1", "auto"],
+        option(
+            METHOD,
+            "What is matched: all cells of the tables, or products of 0/1 or -1/+1.",
+            metavar="[indicator|01|+-1]",
+        ),
+    ] = "indicator",
     contradictions: Annotated[
         Literal["error", "nearest"],
         option(
@@ -85,6 +89,9 @@ def synth(
     if restarts == "auto":
         run.warn("--restarts auto is deprecated: use --restarts visited")
         restarts = "visited"
+    if encoding == "auto":
+        run.warn("--encoding auto is deprecated: use --encoding indicator")
+        encoding = "indicator"
     n_bins = parse_bins(bins)
     run.progress(0.0, f"opening {table.name}")  # a long text file is looked through
     part = run.part(output)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _atom_jit as _jit
-from herder.fields.binary import MAX_STEPS, Engine, fitted, room_in
+from herder.fields.engine import MAX_STEPS, Engine, fitted, room_in
 from herder.fields.system import PCT_TOLERANCE, Setup
 from herder.models.features import CliqueFeatures
 

@@ -2,21 +2,22 @@
 
 `BinaryHerd` owns the live arrays of the compiled loop. It retraces the specification
 (`herder.fields.system.MomentSystem`) state for state; `herder.fields._binary_jit` says what
-makes it fast.
+makes it fast, and how weights of cells become weights of products.
 """
 
 from itertools import combinations, permutations
 from math import comb
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder.fields import _binary_jit as _jit
-from herder.fields.system import PCT_TOLERANCE, Pool, Setup, StepCounts
+from herder.fields.engine import MAX_STEPS, Engine, fitted, room_in
+from herder.fields.system import PCT_TOLERANCE, Pool, Setup
 from herder.models.features import CliqueFeatures
 
-__all__ = ["BinaryHerd", "Engine", "serves"]
+__all__ = ["BinaryHerd", "serves"]
 
 #: D^3 tables up to this many variables (two of int16 and some of int64 in passing: 2 GiB).
 MAX_TRIPLE_VARIABLES = 400
@@ -24,92 +25,51 @@ MAX_TRIPLE_VARIABLES = 400
 #: D^2 tables up to this many variables (two of int32 and some of int64 in passing: 6 GiB).
 MAX_PAIR_VARIABLES = 16_384
 
-#: Steps of the compiled loop at a time; the clock is folded away in between.
-MAX_STEPS = 2**16
-
-#: Counts are int32 while that leaves room for this many steps, else int64.
-MIN_STEPS = 2**10
+#: Numbers up to this are sums of integers without rounding.
+LARGEST_EXACT = 2**53
 
 
 def serves(features: CliqueFeatures, complete: bool, setup: Setup) -> bool:
     """Return whether the fast loop can run these features: all cliques of binary columns."""
-    order = features.layout.members.shape[1]
-    if not complete or order > 3 or (features.layout.n_values != 2).any():
+    order, width = features.layout.members.shape[1], features.n_variables
+    if not complete or order > 3 or not features.closed.all():
         return False
-    if features.n_features != len(features.layout.members):  # some are matched cell by cell
+    if width > (MAX_PAIR_VARIABLES if order < 3 else MAX_TRIPLE_VARIABLES):
         return False
-    width = features.n_variables
-    if order < 3:
-        return width <= MAX_PAIR_VARIABLES
+    if features.encoding == "indicator":
+        ones, total = _ones(features, setup.weights)
+        if not np.array_equal(_cells(features, ones, total), setup.weights):
+            return False  # the tables of weights disagree on what they share
     # triples are kept as counts: their weights must be t * target minus whole counts
-    total = features.units.total
-    whole = not ((setup.t % total * features.target - setup.weights) % total).any()
-    return features.encoding == "01" and width <= MAX_TRIPLE_VARIABLES and whole
+    return order < 3 or (features.encoding != "+-1" and _counts(features, setup) is not None)
 
 
-class Engine:
-    """Live arrays of a compiled loop: what all such loops have in common.
+def _ones(features: CliqueFeatures, flat: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return the cell of all ones of each clique, and what each table sums to."""
+    if features.encoding != "indicator":
+        return flat, 0
+    return flat[features.layout.offsets[1:] - 1], int(flat[0] + flat[1])
 
-    Parameters
-    ----------
-    features : CliqueFeatures
-        Feature map and targets.
-    setup : Setup
-        Where and how to start.
+
+def _cells(features: CliqueFeatures, ones: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Return all cells from what `_ones` returned."""
+    cells = np.zeros(features.n_features, dtype=np.int64)
+    features.tables.fill(cells, ones, total)
+    return cells
+
+
+def _counts(features: CliqueFeatures, setup: Setup) -> tuple[int, NDArray[np.int64], int] | None:
+    """Return a clock t and counts for which weights are t * target - N * counts, if any are.
+
+    The last count is that of the empty set, behind what each table sums to.
     """
-
-    #: The module of the compiled loop, which names the entries of its arrays.
-    jit: ClassVar[Any]
-
-    _herd: Any
-
-    def __init__(self, features: CliqueFeatures, setup: Setup) -> None:
-        self.max_sweeps = setup.max_sweeps
-        self.remember = setup.pool.visited
-        self.total = features.units.total
-        self._features = features
-        self._target = features.target.astype(float)
-        self._norm2 = float(self._target @ self._target)
-
-    def run(self, states: NDArray[Any]) -> None:
-        """Continue for ``len(states)`` steps and fill ``states``."""
-        start = 0
-        while start < len(states):
-            stop = min(start + self._make_room(), len(states))
-            self._run(states[start:stop])
-            start = stop
-
-    def _make_room(self) -> int:
-        """Return how many steps may follow before a number could overflow."""
-        raise NotImplementedError
-
-    def _run(self, states: NDArray[Any]) -> None:
-        raise NotImplementedError
-
-    @property
-    def state(self) -> NDArray[np.integer]:
-        """The current state."""
-        raise NotImplementedError
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """The current weights, one per feature."""
-        raise NotImplementedError
-
-    @property
-    def visited(self) -> NDArray[np.integer]:
-        """States in the pool, as rows of codes."""
-        return self._herd.pool[: self._herd.tally[self.jit.POOL]].copy()
-
-    @property
-    def step_counts(self) -> StepCounts:
-        """Flips, restarts and violations so far."""
-        return StepCounts(*self._herd.tally[self.jit.FLIPS : self.jit.POOL].tolist())
-
-    def _score(self) -> tuple[float, float]:
-        """Return <w, phi> of the current state and <w, n>."""
-        weights = self.weights.astype(float)
-        return float(weights @ self._features.features(self.state)), float(weights @ self._target)
+    total = features.units.total
+    (target, _), (weights, start) = (_ones(features, x) for x in (features.target, setup.weights))
+    clock = (setup.t + start // total) % total
+    debt = clock * target - weights
+    if start % total or (debt % total).any():
+        return None
+    return clock, debt // total, clock - start // total
 
 
 class BinaryHerd(Engine):
@@ -129,7 +89,7 @@ class BinaryHerd(Engine):
         super().__init__(features, setup)
         pool, scan, width = setup.pool, setup.scan, features.n_variables
         self.order = min(features.layout.members.shape[1], width)
-        self.signed = features.encoding == "+-1"
+        self.signed = features.encoding != "01"
         # The loop scans 0, 1, 2, ...: variables are renumbered so that this is ``scan``.
         self._scan, self._back = scan, np.argsort(scan)
         self._plain = bool((scan == np.arange(len(scan))).all())
@@ -138,66 +98,85 @@ class BinaryHerd(Engine):
             for k in range(1, self.order + 1)
         ]
         self._sorted = [tuple(np.sort(self._back[axes], axis=0)) for axes in self._index]
-        self._fired = (4 if self.signed else 1) * self.total  # what one step adds to debt2
-        target = self._dense(features.target)
-        weight = self._dense(setup.weights)
-        clock = setup.t % self.total if self.order == 3 else 0
-        if self.order == 3:  # rows [i < j, :] are used, the others stay zero
-            upper = np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
-            target[2], weight[2] = target[2] * upper, weight[2] * upper
-        count3 = clock * target[2] - weight[2]
-        narrow = np.int16 if self.total < 2**15 else np.int32
-        on = np.ascontiguousarray(setup.state[scan], dtype=np.int8)
-        active = np.argsort(1 - on, kind="stable")  # those that are on first
-        norm2, n_on = self._norm2, int(on.sum())
-        shift = clock if not self.signed else 0
+        clock, counts, count0 = 0, np.zeros(0, dtype=np.int64), 0
+        if self.order == 3:
+            clock, counts, count0 = _counts(features, setup) or (clock, counts, count0)
+        self._start = _ones(features, setup.weights)[1]  # what tables of weights sum to
+        self._rates, scale, constant = [1, 1], 1, 0
+        if features.encoding == "indicator":
+            constant, *self._rates = (_rate(width, self.order, size) for size in range(3))
+            scale = 2**self.order
+        target = self._dense(self._products(features.target))
+        level = self._dense(self._products(setup.weights))
+        pull1, pull2, empty_pull = self._in_empty_state(target)
+        single, pair, empty = self._in_empty_state(level)
+        triples = self.order == 3 and self.signed
+        self._fired = self.total  # what one step adds to debt2, at most
+        if self.signed:
+            self._fired *= 4 * (self._rates[1] + width) if triples else 4
+        count = self._dense(counts) if self.order == 3 else level
+        if self.order == 3:
+            self._arrange(count)
+            target[2] *= np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
         rows, sizes = _pool_lists(pool, self._back)
-        fixed = not pool.visited and not self.signed and len(pool.rows) > 0
-        member = np.zeros((width, len(sizes)) if fixed else (0, 0), dtype=np.int8)
-        shared = np.array(
-            [sum(comb(c, k) for k in range(1, self.order + 1)) for c in range(width + 1)], float
-        )
+        fixed = not pool.visited and len(pool.rows) > 0
+        number = np.zeros(14)
+        number[[_jit.CLOCK, _jit.COUNT0, _jit.TOTAL]] = clock, count0, self.total
+        number[[_jit.EMPTY, _jit.EMPTY_PULL]] = empty, empty_pull
+        number[[_jit.RATE1, _jit.RATE2]] = self._rates
+        weights = setup.weights.astype(float)
+        score = float(weights @ features.features(setup.state))
+        value = float(weights @ self._target)
+        # of cells, sums of products are 2^order times as large, but for a constant
+        number[_jit.SCORE] = scale * score - constant * self._start
+        number[_jit.VALUE] = scale * value - constant * self._start * self.total
+        number[_jit.NORM2] = scale * self._norm2 - constant * self.total**2
+        number[_jit.TOLERANCE] = scale * PCT_TOLERANCE * self._norm2
         self._herd = _jit.Herd(
-            target1=target[0].astype(np.float64),
-            target2=fitted(target[1], 0, np.int32),
+            target1=pull1.astype(float),
+            target2=fitted(pull2, 0, np.int32),
             target3=fitted(target[2], 0, np.int16),
-            rest=target[1].sum(axis=0) * float(self.signed),
-            debt1=(shift * target[0] - weight[0]).astype(np.float64),
-            debt2=fitted(shift * target[1] - weight[1], self._fired, np.int32),
-            count3=fitted(count3 // self.total, 1, narrow),
+            single=single.astype(float),
+            debt2=fitted(-pair, self._fired, np.float64 if triples else np.int32),
+            count3=fitted(count[2], 1, np.int16 if self.total < 2**15 else np.int32),
             lift=np.zeros(width),
+            count1=count[0].astype(float),
+            count2=(count[1] if triples else count[1][:0]).astype(np.int32),
+            near=np.zeros(width),
             field=np.zeros(width),
-            sign=np.where(on > 0, -1.0, 1.0),
-            on=on,
-            active=active,
-            place=np.argsort(active),
+            sign=np.ones(width),
+            on=np.zeros(width, dtype=np.int8),
+            active=np.zeros(width, dtype=np.intp),
+            place=np.zeros(width, dtype=np.intp),
             pool=rows,
             pool_size=sizes,
             pool_score=np.zeros(len(sizes)),
             pool_pull=np.zeros(len(sizes)),
-            member=member,
+            member=np.zeros((width, len(sizes)) if fixed else (0, 0), dtype=np.int8),
             overlap=np.zeros(len(sizes), dtype=np.int16),
-            shared=shared,
+            shared=self._shared(width),
             drift=np.zeros(width),
             pull3=np.zeros(width),
             rows3=np.zeros((2, width), dtype=np.int64),
-            number=np.array([clock, 0.0, 0.0, self.total, norm2, PCT_TOLERANCE * norm2]),
-            tally=np.array([n_on, setup.t, 0, 0, 0, len(pool.rows), 0], dtype=np.int64),
+            number=number,
+            tally=np.array([0, setup.t, 0, 0, 0, len(pool.rows), 0], dtype=np.int64),
         )
-        self._refresh()
+        on = np.flatnonzero(setup.state[scan]).astype(np.int32)
+        self._herd.tally[_jit.ACTIVE] = _jit.jump(self._herd, on, self.order, self.signed)
         if fixed:
             self._follow_pool(pool)
 
     def _follow_pool(self, pool: Pool) -> None:
         """Prepare to move the scores of a fixed pool along with the weights."""
-        herd, clock = self._herd, self._herd.number[_jit.CLOCK]
+        herd = self._herd
         herd.member[:] = pool.rows[:, self._scan].T
-        _jit.score_pool(herd, clock + 1.0, self.order, self.signed)
+        _jit.score_pool(herd, 1.0, self.order, self.signed)
         after = herd.pool_score.copy()
-        _jit.score_pool(herd, clock, self.order, self.signed)
+        _jit.score_pool(herd, 0.0, self.order, self.signed)
         herd.pool_pull[:] = after - herd.pool_score  # a step without features adds <n, phi>
         # one step of catching up costs about as much as four features of each state
-        herd.tally[_jit.CATCH_UP] = int(herd.shared[herd.pool_size].mean() / 4)
+        ones = _subsets(herd.pool_size.astype(float), self.order)
+        herd.tally[_jit.CATCH_UP] = int(ones.mean() / 4)
 
     def _run(self, states: NDArray[Any]) -> None:
         direct = self._plain and states.dtype == np.int8
@@ -207,27 +186,34 @@ class BinaryHerd(Engine):
             states[:] = work[:, self._back]
 
     def _make_room(self) -> int:
-        """Fold the clock away so that no count overflows; return how many steps may follow."""
-        herd = self._herd
-        clock = int(herd.number[_jit.CLOCK])
+        """Fold the clocks away so that no count overflows; return how many steps may follow."""
+        herd, room = self._herd, MAX_STEPS
+        debt2 = -self._pairs().astype(np.int64)
+        herd.lift[:] = 0.0
+        herd.number[[_jit.LAPSE, _jit.SHIFT]] = 0.0
+        turns = int(herd.number[_jit.CLOCK]) // self.total
         if self.order == 3:
             # t n - N c is the same with t - N and c - n in place of t and c
-            turns = clock // self.total
-            count3 = herd.count3 - turns * herd.target3.astype(np.int64)
-            herd.debt1[:] -= turns * self.total * herd.target1
-            debt2 = herd.debt2 - (turns * self.total) * herd.target2.astype(np.int64)
-            herd.number[_jit.CLOCK] = clock - turns * self.total
+            count3 = herd.count3
+            if turns:
+                herd.number[_jit.CLOCK] -= turns * self.total
+                ones = self._dense(_ones(self._features, self._features.target)[0])
+                self._arrange(ones)
+                count3 = count3 - turns * ones[2]
+                if self.signed:
+                    herd.number[_jit.COUNT0] -= turns * self.total
+                    herd.count1[:] -= turns * ones[0]
+                    herd.count2[:] -= turns * ones[1]
+            if self.signed:
+                herd.near[:] = 8.0 * self.total * (herd.count2 @ herd.on.astype(float))
+                reach = np.abs(herd.number[[_jit.CLOCK, _jit.COUNT0]]).max() + MAX_STEPS
+                size = 64 * len(herd.on) * self.total * max(reach, np.abs(herd.count1).max())
+                herd.number[_jit.EXACT] = size < LARGEST_EXACT
             count3 = fitted(count3, 1, herd.count3.dtype)
             sums = np.int32 if count3.dtype == np.int16 else np.int64
             rows3 = herd.rows3.astype(sums, copy=False)
             self._herd = herd = herd._replace(count3=count3, rows3=rows3)
             room = room_in(count3, 1)
-        else:
-            level = self._dense(self.weights)
-            herd.debt1[:], debt2 = -level[0], -level[1]
-            herd.lift[:] = 0.0
-            herd.number[_jit.CLOCK] = 0.0
-            room = MAX_STEPS
         debt2 = fitted(debt2, self._fired, herd.debt2.dtype)
         self._herd = herd._replace(debt2=debt2)
         return min(MAX_STEPS, room, room_in(debt2, self._fired))
@@ -240,19 +226,26 @@ class BinaryHerd(Engine):
     @property
     def weights(self) -> NDArray[np.int64]:
         """The current weights, one per feature."""
-        herd = self._herd
-        clock = herd.number[_jit.CLOCK]
-        single = clock * herd.target1 - herd.debt1
-        pair = clock * herd.target2 - herd.debt2
+        herd, start = self._herd, self._start
+        indicator = self._features.encoding == "indicator"
+        clock = int(herd.number[_jit.CLOCK])
+        if indicator and self.order == 3:
+            counts = self._flat([herd.count1, herd.count2, herd.count3])
+            ones = clock * _ones(self._features, self._features.target)[0] - self.total * counts
+            return _cells(self._features, ones, start)
+        pair = self._pairs()
+        single = herd.single
         if self.signed:
-            single += clock * self.total
-            pair += herd.lift[:, None] + herd.lift - clock * self.total
+            single = (single + pair.sum(axis=1)) / self._rates[0]
+        if indicator:
+            single = (single + start) / 2
+            pair = (pair + 2 * single[:, None] + 2 * single - start) / 4
         levels: list[NDArray[Any]] = [single, pair, herd.target3]
         if self.order == 3:
             fired = self.total * herd.count3.astype(np.int64)
-            levels[2] = int(clock) * herd.target3.astype(np.int64) - fired
-        flat = [level[axes] for level, axes in zip(levels, self._sorted, strict=False)]
-        return np.rint(np.concatenate(flat)).astype(np.int64)
+            levels[2] = clock * herd.target3.astype(np.int64) - fired
+        ones = self._flat(levels)
+        return _cells(self._features, ones, start) if indicator else ones
 
     @property
     def visited(self) -> NDArray[np.int8]:
@@ -262,6 +255,29 @@ class BinaryHerd(Engine):
         for r in range(len(rows)):
             rows[r, self._scan[herd.pool[r, : herd.pool_size[r]]]] = 1
         return rows
+
+    def _pairs(self) -> NDArray[np.float64]:
+        """Return what pairs add to the score (B of `herder.fields._binary_jit`)."""
+        herd = self._herd
+        pair = herd.number[_jit.LAPSE] * herd.target2 - herd.debt2
+        pair += herd.lift[:, None] + herd.lift + herd.number[_jit.SHIFT]
+        np.fill_diagonal(pair, 0.0)
+        return pair if self.order > 1 else 0.0 * pair
+
+    def _products(self, flat: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return one number per clique: of cells, their sum with the sign of a product."""
+        if self._features.encoding != "indicator":
+            return flat
+        sign, signs = np.ones(1, dtype=np.int64), []
+        for axes in self._index:
+            sign = np.kron(sign, [-1, 1])
+            signs.append(np.tile(sign, axes.shape[1]))
+        return np.add.reduceat(flat * np.concatenate(signs), self._features.layout.offsets[:-1])
+
+    def _flat(self, levels: list[NDArray[Any]]) -> NDArray[np.int64]:
+        """Return one number per clique from arrays of orders 1, 2 and 3."""
+        flat = [level[axes] for level, axes in zip(levels, self._sorted, strict=False)]
+        return np.rint(np.concatenate(flat)).astype(np.int64)
 
     def _dense(self, flat: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Spread one number per clique over symmetric arrays of orders 1, 2 and 3."""
@@ -277,34 +293,51 @@ class BinaryHerd(Engine):
             start = stop
         return dense
 
-    def _refresh(self) -> None:
-        """Compute score, value and fields from the weights."""
-        herd, level = self._herd, self._dense(self.weights)
-        herd.number[[_jit.SCORE, _jit.VALUE]] = self._score()
-        x = herd.on * 2.0 - 1.0 if self.signed else herd.on.astype(float)
-        herd.field[:] = level[0]
-        if self.order >= 2:
-            herd.field[:] += level[1] @ x
+    def _arrange(self, count: list[NDArray[np.int64]]) -> None:
+        """Keep the rows [i < j, :] of counts of triples, with what the loop needs beside them."""
+        width = len(self._scan)
+        upper = np.triu(np.ones((width, width), dtype=np.int64), 1)
+        count[2] *= upper[:, :, None]
+        if self.signed:
+            np.fill_diagonal(count[1], count[0])
+            i, j = np.nonzero(upper)
+            count[2][i, j, i] = count[2][i, j, j] = count[1][i, j]
+
+    def _in_empty_state(
+        self, level: list[NDArray[np.int64]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return first and second derivatives, and the score, where no variable is on."""
+        single, pair, triple = level
+        if not self.signed:
+            return single, pair, 0
+        single, pair = self._rates[0] * single, self._rates[1] * pair
+        rows = triple.sum(axis=2) if self.order == 3 else np.zeros_like(pair)
+        empty = pair.sum() // 2 - single.sum() - rows.sum() // 6
+        return single - pair.sum(axis=1) + rows.sum(axis=1) // 2, pair - rows, int(empty)
+
+    def _shared(self, width: int) -> NDArray[np.float64]:
+        """Return <phi, phi'> of states by common ones, or by codes that differ if signed."""
+        if not self.signed:
+            return _subsets(np.arange(width + 1.0), self.order)
+        spin = width - 2.0 * np.arange(width + 1)
+        shared = self._rates[0] * spin
+        if self.order > 1:
+            shared += self._rates[1] * (spin**2 - width) / 2
         if self.order == 3:
-            on = np.flatnonzero(herd.on)
-            herd.field[:] += 0.5 * level[2][:, on][:, :, on].sum(axis=(1, 2))
-            target = self._dense(self._features.target)[2]
-            herd.pull3[:] = 0.5 * target[:, on][:, :, on].sum(axis=(1, 2))
+            shared += spin * (spin**2 - 3 * width + 2) / 6
+        return shared
 
 
-def room_in(table: NDArray[np.integer], step: int) -> int:
-    """Return how many additions of ``step`` fit into every entry of a table."""
-    largest = int(np.abs(table).max(initial=0))
-    return (int(np.iinfo(table.dtype).max) - largest) // step
+def _rate(width: int, order: int, size: int) -> int:
+    """Return how often cells of up to ``order`` columns weigh a product of ``size`` of them."""
+    sizes = range(max(size, 1), order + 1)
+    return sum(2 ** (order - m) * comb(width - size, m - size) for m in sizes)
 
 
-def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[np.integer]:
-    """Return the table in the narrowest type from ``least`` on with room for `MIN_STEPS` steps."""
-    largest = int(np.abs(table).max(initial=0)) + MIN_STEPS * step
-    for kind in (np.int16, np.int32, np.int64):
-        if np.dtype(kind).itemsize >= np.dtype(least).itemsize and largest <= np.iinfo(kind).max:
-            return table.astype(kind, copy=False)
-    raise OverflowError("weights must stay below 2^63 units: herd fewer steps")
+def _subsets(n: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+    """Return how many sets of 1 up to ``order`` things there are among n."""
+    terms = [n, n * (n - 1) / 2, n * (n - 1) * (n - 2) / 6]
+    return np.sum(terms[:order], axis=0)
 
 
 def _pool_lists(

@@ -27,6 +27,9 @@ __all__ = ["MomentDiagnostics", "moment_diagnostics"]
 #: Spaces up to this many states are searched exhaustively to find out why weights grow.
 EXHAUSTIVE_STATES = 2**16
 
+#: A weight norm that grows faster than this power of t, over the last decade, still rises.
+RISING = 0.1
+
 #: A moment error that falls more slowly than this power of t has not begun to fall.
 SLOW_RATE = -0.3
 
@@ -46,7 +49,12 @@ ENTERED = {
 VERDICTS: dict[str, tuple[Level, str]] = {
     "bounded": (
         "good",
-        "The weights stayed bounded, so the error falls as 1/T: twice the rows, half the error.",
+        "The weights have levelled off, so the error falls as 1/T: with twice the rows it is half.",
+    ),
+    "rising": (
+        "plain",
+        "The weights still grow, more slowly than the number of states: the error falls, but not "
+        "yet as 1/T. It does once the weights have levelled off.",
     ),
     "inconsistent moments": (
         "warning",
@@ -80,11 +88,12 @@ class MomentDiagnostics(Summarised):
     total : int
         The unit: N for counts, 2^24 otherwise.
     moment_error : float
-        Largest difference between the moment of a feature and its average over the states.
+        Largest difference between the given share of a cell and its share among the states,
+        over all cells of all tables that are matched, whatever the encoding.
     moment_error_rms : float
-        Root mean square of the differences.
+        Root mean square of the differences of all cells.
     worst : tuple of str
-        Columns of the worst moment.
+        Columns of the worst cell.
     rate : float
         Fitted exponent of the moment error over the last half of the doublings; near -1 in a
         run whose weights stay bounded.
@@ -135,6 +144,13 @@ class MomentDiagnostics(Summarised):
             return False
         return self.copied > 0.01 and self.copied > 3 * self.duplicate_share
 
+    @property
+    def still_rising(self) -> bool:
+        """Whether weights that will stay bounded, as far as can be said, have not levelled off."""
+        if self.growth.verdict != "bounded" or len(self.trace.t) < 3:
+            return False
+        return growth(self.trace.t, self.trace.norm).exponent > RISING
+
     def summary(self) -> Summary:
         """Return how closely the moments are matched, and whether to trust the run."""
         title = f"{counted(self.n_steps, 'state')} that match moments"
@@ -143,10 +159,14 @@ class MomentDiagnostics(Summarised):
     def facts(self) -> list[Fact]:
         """Return the short form of the summary."""
         error = f"at most, for {', '.join(self.worst)}" if self.moment_error else "at most"
-        if self.rate > SLOW_RATE:
-            error += f"; hardly falling yet (t^{self.rate:.2f}): more states are needed"
+        if self.growth.verdict == "inconsistent moments":
+            error += "; it will not fall: no table has all these counts"
+        elif self.rate > SLOW_RATE:
+            more = "" if self.growth.verdict == "stuck search" else " yet: more states are needed"
+            error += f"; hardly falling (t^{self.rate:.2f}){more}"
         elif not np.isnan(self.rate):
             error += f"; falling as t^{self.rate:.2f}"
+        growing = "rising slowly" if self.still_rising else self.growth.verdict
         form, units = "rounded", f"shares, to multiples of 1/{self.total:,}"
         if self.exact:
             form, units = "exact", f"counts of {counted(self.total, 'row')}, as they are"
@@ -155,7 +175,7 @@ class MomentDiagnostics(Summarised):
             Fact("moment error", self.moment_error, ".2e", error),
             Fact("restarts", self.restarts, "", RESTART_WORDS[self.restarts_at]),
             Fact("PCT violations", self.violations, "", f"of {counted(self.n_steps, 'step')}"),
-            Fact("weights", self.growth.verdict, "", self.growth.reason),
+            Fact("weights", growing, "", self.growth.reason),
         ]
         if self.growth.verdict != "bounded":
             facts.append(Fact("distance", self.distance, ".2e", "from the given moments"))
@@ -179,7 +199,8 @@ class MomentDiagnostics(Summarised):
 
     def sections(self) -> list[Section]:
         """Return the details, for a page."""
-        level, verdict = VERDICTS[self.growth.verdict]
+        verdict = "rising" if self.still_rising else self.growth.verdict
+        level, words = VERDICTS["undecided" if len(self.trace.t) < 3 else verdict]
         error = [
             Fact("largest error", self.moment_error, ".2e", f"for {' and '.join(self.worst)}"),
             Fact("typical error", self.moment_error_rms, ".2e", "root mean square of all"),
@@ -206,7 +227,7 @@ class MomentDiagnostics(Summarised):
         )
         return [
             Section("Moment error", [Facts(error), falling]),
-            Section("Weights", [Text(verdict, level), norm]),
+            Section("Weights", [Text(words, level), norm]),
             Section("Copied rows", [Text(f"{ENTERED[self.restarts_at == 'rows']} {chance}")]),
         ]
 
@@ -215,11 +236,10 @@ def moment_diagnostics(
     live: MomentHerd, index: RowIndex | None = None, copied: float | None = None
 ) -> MomentDiagnostics:
     """Return the diagnostics of the counted steps; ``copied`` is the share of copies."""
-    trace, counts, errors = live.trace, live.step_counts, live.errors()
+    trace, counts, errors = live.trace, live.step_counts, live.cell_errors()
     features = live.features
     at = int(np.argmax(np.abs(errors)))
-    cell = int(np.argmax(features.feature == at))
-    clique = int(np.searchsorted(features.layout.offsets, cell, side="right")) - 1
+    clique = int(np.searchsorted(features.layout.offsets, at, side="right")) - 1
     late = trace.t >= max(np.sqrt(trace.t[-1]), 1) if len(trace.t) else trace.t > 0
     usable = late & (trace.error > 0)
     rate = fit_rate(trace.t[usable], trace.error[usable]).slope if usable.sum() > 1 else np.nan
@@ -235,7 +255,7 @@ def moment_diagnostics(
         restarts=counts.restarts,
         violations=counts.violations,
         growth=_explain(live, trace),
-        distance=float(np.linalg.norm(errors)),
+        distance=float(np.linalg.norm(live.errors())),
         contradictions=tuple(str(found) for found in live.moments.contradictions()),
         copied=copied,
         duplicate_share=None if index is None else index.duplicate_share,

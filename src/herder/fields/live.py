@@ -27,8 +27,9 @@ from herder.core.units import largest
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
-from herder.fields.binary import BinaryHerd, Engine
+from herder.fields.binary import BinaryHerd
 from herder.fields.clique import CliqueHerd
+from herder.fields.engine import Engine
 from herder.fields.position import Position
 from herder.fields.system import Pool, Setup, StepCounts
 from herder.models.features import CliqueFeatures
@@ -85,9 +86,9 @@ class Trace:
     t : ndarray of intp
         Steps since the start of the count (after burn-in).
     error : ndarray of float64
-        Largest moment error among all features after t steps.
+        Largest error of a cell of any table that is matched, after t steps.
     rms : ndarray of float64
-        Root mean square of the moment errors.
+        Root mean square of the errors of all cells.
     norm : ndarray of float64
         Euclidean norm of the weights.
     """
@@ -105,7 +106,7 @@ class MomentHerd:
     ----------
     moments : Moments
         What to match.
-    encoding : {"auto", "01", "+-1", "indicator"}, default "auto"
+    encoding : {"indicator", "01", "+-1"}, default "indicator"
         Features (see `CliqueFeatures`).
     restarts : {"auto", "rows", "visited", "none"}, default "auto"
         Where an ascent starts again when it breaks the PCT inequality: at data rows, at
@@ -128,7 +129,7 @@ class MomentHerd:
         self,
         moments: Moments,
         *,
-        encoding: str = "auto",
+        encoding: str = "indicator",
         restarts: str = "auto",
         rows: ArrayLike | None = None,
         scan: ArrayLike | None = None,
@@ -264,8 +265,20 @@ class MomentHerd:
             gap /= self.rates
         return gap / (self.features.units.total * max(self.n_counted, 1))
 
+    def cell_errors(self) -> NDArray[np.float64]:
+        """Return given minus herded share of every cell of every table that is matched.
+
+        Their largest is the moment error, whatever the encoding.
+        """
+        return self.features.cell_errors(self.errors())
+
+    @property
+    def last_error(self) -> float:
+        """The moment error when the number of counted steps was last a power of two."""
+        return self._points[-1][1] if self._points else 0.0
+
     def _point(self) -> tuple[int, float, float, float]:
-        errors = self.errors()
+        errors = self.cell_errors()
         norm = float(np.linalg.norm(self._engine.weights.astype(float)))
         largest = float(np.abs(errors).max(initial=0.0))
         rms = float(np.sqrt(np.mean(errors**2)))

@@ -32,7 +32,7 @@ from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_
 from herder.fields.row_filter import RowFilter, read_where
 from herder.fields.row_index import RowIndex, index_source, restart_rows
 from herder.fields.synthesis import Synthesis
-from herder.models.features import ENCODINGS
+from herder.models.features import as_encoding
 from herder.models.moments import Moments
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
@@ -53,9 +53,9 @@ class MomentHerder(BaseEstimator):
         Match all groups of up to this many columns.
     cliques : list of lists of columns, optional
         Match these groups instead, by position or name.
-    encoding : {"auto", "01", "+-1", "indicator"}, default "auto"
-        Features; "auto" takes 0/1 products for binary columns and whole tables where a column
-        has more than two values. The samples depend on it.
+    encoding : {"indicator", "01", "+-1"}, default "indicator"
+        Features: all cells of the tables, or products of 0/1 or -1/+1 for binary columns. The
+        samples depend on it.
     restarts : {"auto", "rows", "visited", "none"}, default "auto"
         Where the search starts again when it fails the PCT inequality: at data rows (after
         `fit`), at states visited before (after `fit_moments`), or not at all.
@@ -100,7 +100,7 @@ class MomentHerder(BaseEstimator):
         order: int = 2,
         *,
         cliques: Sequence[Sequence[int | str]] | None = None,
-        encoding: str = "auto",
+        encoding: str = "indicator",
         restarts: str = "auto",
         burn_in: int = 0,
         scan: ArrayLike | None = None,
@@ -384,7 +384,7 @@ class MomentHerder(BaseEstimator):
             self.feature_names_in_ = np.array(moments.names, dtype=object)
 
     def _check_parameters(self) -> None:
-        one_of(self.encoding, "encoding", ENCODINGS)
+        as_encoding(self.encoding)
         one_of(self.restarts, "restarts", RESTARTS)
         one_of(self.contradictions, "contradictions", ("error", "nearest"))
         non_negative_int(self.burn_in, "burn_in")

@@ -179,9 +179,9 @@ class Synthesis(Summarised):
 
     def _report(self, live: MomentHerd) -> None:
         found = live.n_counted if self.condition is None else self._found
-        error = float(np.abs(live.errors()).max(initial=0.0))
         if self._progress is not None:
-            self._progress(found / self.n_rows, f"herding, moment error {error:.1e}")
+            note = f"herding, moment error {live.last_error:.1e}"
+            self._progress(found / self.n_rows, note)
 
     def _look_at(self, codes: NDArray[np.integer]) -> None:
         if self.index is not None:
@@ -280,7 +280,9 @@ class Synthesis(Summarised):
 
 
 def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
-    """Return the pairs (or other groups) that agree least: the worst cell of each, worst first.
+    """Return the groups of columns that agree least: the worst cell of each, worst first.
+
+    The first difference is the moment error.
 
     Parameters
     ----------
@@ -292,11 +294,9 @@ def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
     layout = target.layout
     wanted, got = target.probabilities(), reached.probabilities()
     gap = np.abs(got - wanted)
-    size = min(2, target.order)
-    groups = np.array([c for c, clique in enumerate(target.cliques) if len(clique) >= size])
-    worst = np.maximum.reduceat(gap, layout.offsets[:-1])[groups]
+    worst = np.maximum.reduceat(gap, layout.offsets[:-1])
     rows = []
-    for c in groups[np.argsort(-worst, kind="stable")][:n].tolist():
+    for c in np.argsort(-worst, kind="stable")[:n].tolist():
         start, stop = layout.offsets[c : c + 2]
         cell = int(start + np.argmax(gap[start:stop]))
         clique = target.cliques[c]

@@ -29,7 +29,6 @@ from herder.core.summary import Summarised, Summary
 from herder.fields.bounds import Bounds, count_bounds, entry_table
 from herder.fields.live import HerdSettings, MomentHerd
 from herder.metrics import count_distribution
-from herder.models.features import CliqueFeatures
 from herder.models.moments import Moments
 
 __all__ = ["Estimate", "count_estimate", "estimate_expectation"]
@@ -174,11 +173,9 @@ def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:
     if moments.is_binary:
         yield "encoding +-1", {"encoding": "+-1"}
     if 2 in moments.n_values:
-        yield "encoding indicator", {"encoding": "indicator"}
-    if moments.order <= 2:  # triples that do not start at zero leave the fast loop
-        features = CliqueFeatures.of(moments)
-        other = features.target if features.product.any() else np.zeros_like(features.target)
-        yield "other start", {"start_weights": other}
+        yield "encoding 01", {"encoding": "01"}
+    start = np.zeros(len(moments.counts), dtype=np.int64)
+    yield "other start", {"start_weights": start}
     if width > 1:
         yield "scan reversed", {"scan": np.arange(width)[::-1]}
     if width > 2:

@@ -7,9 +7,9 @@ In any state each clique :math:`\alpha` touches exactly one feature,
 with a coefficient :math:`c` of -1, 0 or 1:
 
 ===============  ====================================================================
+``"indicator"``  one feature per cell of the clique's table (default)
 ``"01"``         one feature per clique, the product of its 0/1 codes
 ``"+-1"``        one feature per clique, the product of its codes taken as -1 and +1
-``"indicator"``  one feature per cell of the clique's table
 ===============  ====================================================================
 
 A product determines the whole table of its clique only together with the products of all
@@ -28,18 +28,20 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._deprecated import warn_renamed
 from herder._errors import ParameterError
 from herder._validation import one_of
 from herder.core.units import FIXED_POINT, Units
 from herder.models.layout import CliqueLayout
 from herder.models.moments import Moments
+from herder.models.products import ProductTables
+
+__all__ = ["CliqueFeatures", "as_encoding"]
 
 #: Counts may contradict each other, but a cell of more rows than this times all rows is no count.
 LARGEST_SHARE = 2**20
 
-__all__ = ["ENCODINGS", "CliqueFeatures"]
-
-ENCODINGS = ("auto", "01", "+-1", "indicator")
+ENCODINGS = ("indicator", "01", "+-1")
 
 #: Shares that differ by less than this are equal but for rounding.
 MARGIN_TOLERANCE = 1e-9
@@ -68,6 +70,9 @@ class CliqueFeatures:
         The total, and whether the moments are exact in it.
     encoding : str
         The encoding of the binary cliques.
+    closed : ndarray of bool of shape (n_cliques,)
+        Whether a clique is binary and all smaller sets of its columns are cliques that agree
+        with it, so that one number each determines its table.
 
     Attributes
     ----------
@@ -82,6 +87,7 @@ class CliqueFeatures:
     product: NDArray[np.bool_]
     units: Units
     encoding: str
+    closed: NDArray[np.bool_]
     n_features: int = field(init=False)
     n_variables: int = field(init=False)
 
@@ -90,21 +96,20 @@ class CliqueFeatures:
         object.__setattr__(self, "n_variables", len(self.layout.n_values))
 
     @classmethod
-    def of(cls, moments: Moments, encoding: str = "auto") -> "CliqueFeatures":
-        """Return features of the moments' cliques, by default 0/1 products where possible."""
-        one_of(encoding, "encoding", ENCODINGS)
-        if encoding == "auto":
-            encoding = "01" if 2 in moments.n_values else "indicator"
+    def of(cls, moments: Moments, encoding: str = "indicator") -> "CliqueFeatures":
+        """Return features of the moments' cliques, by default all cells of their tables."""
+        encoding = as_encoding(encoding)
         layout = moments.layout
         padded = np.where(layout.members >= 0, layout.n_values[layout.members], 2)
         binary = (padded == 2).all(axis=1)
         if encoding == "+-1" and not binary.all():
             worst = moments.cliques[int(np.argmin(binary))]
-            rule = "be 'auto', '01' or 'indicator' unless every column has two values"
+            rule = "be 'indicator' or '01' unless every column has two values"
             found = f"'+-1' and the columns {[moments.names[i] for i in worst]}"
             raise ParameterError("encoding", rule, got=found)
         # a product determines its table only together with the products of all its parts
-        binary &= _has_parts(moments) & (encoding != "indicator")
+        closed = binary & _has_parts(moments)
+        binary = closed & (encoding != "indicator")
         n_cells = np.diff(layout.offsets)
         clique = np.repeat(np.arange(len(n_cells)), n_cells)
         local = np.arange(layout.offsets[-1]) - layout.offsets[clique]
@@ -120,7 +125,11 @@ class CliqueFeatures:
             coefficient = np.where(binary[clique] & (local + 1 < n_cells[clique]), 0, 1)
             product = np.repeat(binary, n_features)
         target, units = _in_units(moments, feature, coefficient, int(first[-1]))
-        return cls(layout, feature, coefficient, target, product, units, encoding)
+        if encoding == "indicator" and not units.exact:
+            # the parts of a table must agree after rounding, too: round one number per clique
+            ones = target[layout.offsets[1:] - 1]
+            ProductTables.of(layout, closed).fill(target, ones, units.total)
+        return cls(layout, feature, coefficient, target, product, units, encoding, closed)
 
     def start_weights(self) -> NDArray[np.int64]:
         """Return the default start: the target, but zero for 0/1 products.
@@ -135,6 +144,19 @@ class CliqueFeatures:
         phi = np.zeros(self.n_features, dtype=np.int64)
         phi[self.feature[cells]] = self.coefficient[cells]
         return phi
+
+    @cached_property
+    def tables(self) -> ProductTables:
+        """How one number per clique makes the tables of the closed cliques."""
+        return ProductTables.of(self.layout, self.closed)
+
+    def cell_errors(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the error of every cell of every table from the errors of the features."""
+        cells = errors[self.feature]
+        if self.encoding != "indicator":
+            last = self.layout.offsets[1:] - 1
+            self.tables.fill(cells, cells[last], 0.0, signed=self.encoding == "+-1")
+        return cells
 
     def site_scores(
         self, weights: NDArray[np.int64], state: NDArray[np.integer], site: int
@@ -157,6 +179,15 @@ class CliqueFeatures:
         rank = np.argsort(variable, kind="stable")
         edges = np.searchsorted(variable[rank], np.arange(self.n_variables + 1))
         return [clique[rank[a:b]] for a, b in pairwise(edges)]
+
+
+def as_encoding(encoding: str) -> str:
+    """Return the encoding if it is one; "auto" is an old name of the default."""
+    if encoding == "auto":
+        warn_renamed('encoding="auto"', 'encoding="indicator"', depth=2)
+        return "indicator"
+    one_of(encoding, "encoding", ENCODINGS)
+    return encoding
 
 
 def _has_parts(moments: Moments) -> NDArray[np.bool_]:
