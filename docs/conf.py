@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "herder"
+html_logo = "_static/logo.svg"
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["herder.css"]
@@ -63,7 +64,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only for nested pages
 html_theme_options = {
-    "logo": {"text": "herder", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
+    "logo": {"text": "herder"},
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navigation_with_keys": False,
