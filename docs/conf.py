@@ -55,6 +55,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "herder"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["herder.css"]
 html_math_renderer = "mathml"
@@ -63,6 +65,7 @@ html_copy_source = False
 html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only for nested pages
 html_theme_options = {
     "logo": {"text": "herder"},
+    "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navigation_with_keys": False,
     "show_prev_next": False,

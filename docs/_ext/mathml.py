@@ -20,10 +20,15 @@ SYNONYMS = {
     r"\\Big(?=\))": r"\\Bigr",
 }
 
+#: docutils takes all digits for the numerator: of ``\tfrac12 x`` it makes 12/x, without a word.
+BARE_FRACTION = re.compile(r"frac\s*[0-9]")
+
 
 def translate(node: nodes.Element, *, as_block: bool) -> str:
     """Give MathML, or a warning (which breaks the build) and the formula as it was typed."""
     formula = node.astext()
+    if BARE_FRACTION.search(formula):
+        logger.warning("fraction without braces: %s", formula, location=node)
     for pattern, known in SYNONYMS.items():
         formula = re.sub(pattern, known, formula)
     try:

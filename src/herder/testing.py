@@ -6,7 +6,7 @@ For every `HerdingSystem`, whatever it maximises:
 - *determinism*: the same weights, previous state and t yield the same answer;
 - *shape and dtype*: the residual is like the weights, and finite;
 - *sum of residuals*: :math:`w_T = w_0 + \eta \sum_t v_t` at every T, exactly;
-- *moment error*: :math:`\| \tfrac1T \sum_t v_t \| \le (\|w_T\| + \|w_0\|) / T` in units of the
+- *moment error*: :math:`\| \tfrac{1}{T} \sum_t v_t \| \le (\|w_T\| + \|w_0\|) / T` in units of the
   rates;
 - *resume*: n then m steps are n + m steps.
 

@@ -2,7 +2,7 @@ r"""Averages of any function of the state, without storing the samples.
 
 Equation 10 of [welling2009]_,
 
-.. math:: f^* \leftarrow \tfrac{t - 1}{t} f^* + \tfrac1t f(s_t),
+.. math:: f^* \leftarrow \tfrac{t - 1}{t} f^* + \tfrac{1}{t} f(s_t),
 
 is kept here as a sum and a count, so that integers stay exact, floats can be compensated
 ([neumaier1974]_), and parts can be merged. A distribution is the average of its indicator

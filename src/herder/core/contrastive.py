@@ -2,7 +2,7 @@ r"""The contrastive form: every data row is maximised, and all of them are the s
 
 From each data row :math:`x_n` the maximiser of any system climbs to :math:`s_n`, and
 
-.. math:: w \leftarrow w + \tfrac1n \sum_n \bigl( \phi(x_n) - \phi(s_n) \bigr)
+.. math:: w \leftarrow w + \tfrac{1}{n} \sum_n \bigl( \phi(x_n) - \phi(s_n) \bigr)
 
 ([chen2014]_, section 3.2). Since :math:`\langle w, \phi(s_n) \rangle \ge \langle w, \phi(x_n)
 \rangle` for a search that only climbs, the perceptron cycling condition holds at every step,

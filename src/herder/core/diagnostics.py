@@ -2,8 +2,8 @@ r"""Diagnostics of a run: the cycling condition, the weights' growth, the moment
 
 The residuals of T steps sum to :math:`(w_T - w_0) / \eta`, so the moment error is
 
-.. math:: \Bigl\| \bar\phi - \tfrac1T \sum_t \phi(s_t) \Bigr\|
-          = \tfrac1T \Bigl\| \frac{w_T - w_0}{\eta} \Bigr\| ,
+.. math:: \Bigl\| \bar\phi - \tfrac{1}{T} \sum_t \phi(s_t) \Bigr\|
+          = \tfrac{1}{T} \Bigl\| \frac{w_T - w_0}{\eta} \Bigr\| ,
 
 so the weights suffice: bounded weights mean an error of order 1/T, linear growth an error
 that stays ([welling2009]_, proposition 1 and section 3). Linear growth has two causes, which

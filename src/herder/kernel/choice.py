@@ -2,13 +2,13 @@ r"""Choose the m rows of smallest MMD: greedily, then by exchange.
 
 For m rows s with equal weights and a target mean t, up to a constant,
 
-.. math:: \mathrm{MMD}^2 = \tfrac{1}{m^2} \sum_{s, s'} k(s, s') - \tfrac2m \sum_s t(s).
+.. math:: \mathrm{MMD}^2 = \tfrac{1}{m^2} \sum_{s, s'} k(s, s') - \tfrac{2}{m} \sum_s t(s).
 
 *Greedy*: with T rows chosen, the best next one maximises
-:math:`t(x) - \frac{1}{T+1} [\sum_s k(x, s) + \tfrac12 k(x, x)]`. Where k(x, x) is the same for
+:math:`t(x) - \frac{1}{T+1} [\sum_s k(x, s) + \tfrac{1}{2} k(x, x)]`. Where k(x, x) is the same for
 all rows this is herding (equation 4.20 of [chen2014]_); where it is not, the last term is what
 makes the step greedy. *Exchange*: take one chosen row out, put the best one in,
-:math:`\arg\max_x t(x) - \frac1m [\sum_{s \ne \mathrm{out}} k(x, s) + \tfrac12 k(x, x)]`,
+:math:`\arg\max_x t(x) - \frac{1}{m} [\sum_{s \ne \mathrm{out}} k(x, s) + \tfrac{1}{2} k(x, x)]`,
 for each in turn, until nothing changes: the MMD falls with every exchange.
 
 A greedy sequence is nested: its first T rows are the choice of size T. An exchanged set is not.

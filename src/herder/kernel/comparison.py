@@ -5,7 +5,7 @@ Let a column have values :math:`x_i` of weight :math:`q_i` and let rows :math:`s
 
 .. math:: \mu = \sum_i q_i x_i, \qquad \sigma^2 = \sum_i q_i (x_i - \mu)^2, \qquad
           F(x) = \sum_{i : x_i \le x} q_i, \qquad
-          Q(p) = \tfrac12 \bigl( \min\{x : F(x) \ge p\} + \inf\{x : F(x) > p\} \bigr)
+          Q(p) = \tfrac{1}{2} \bigl( \min\{x : F(x) \ge p\} + \inf\{x : F(x) > p\} \bigr)
 
 with the same of the chosen rows. This quantile is the middle of those values that qualify, takes
 a weight of 2 as two rows, and mirrors with the data. Changes are in units of the column's
@@ -15,7 +15,7 @@ a weight of 2 as two rows, and mirrors with the data. Changes are in units of th
 The mean of a random subset of m of n rows, drawn without replacement, has a root mean squared
 error of
 
-.. math:: \sigma \sqrt{\frac1m \, \frac{n - m}{n - 1}}
+.. math:: \sigma \sqrt{\frac{1}{m} \, \frac{n - m}{n - 1}}
 
 whatever the column; with weights, rows drawn in proportion to them with replacement have one of
 :math:`\sigma / \sqrt m`.

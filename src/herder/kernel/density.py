@@ -8,8 +8,8 @@ The points of [chen2014]_ (section 4.2.3.1, equation 4.20) are
 
 attracted to high density and repelled by one another. The squared distance to the density,
 
-.. math:: E_T^2 = \Bigl\|\mu - \tfrac1T \sum_t k(s_t, \cdot)\Bigr\|^2
-          = \|\mu\|^2 - \tfrac2T \sum_t \mu(s_t) + \tfrac1{T^2} \sum_{tr} k(s_t, s_r),
+.. math:: E_T^2 = \Bigl\|\mu - \tfrac{1}{T} \sum_t k(s_t, \cdot)\Bigr\|^2
+          = \|\mu\|^2 - \tfrac{2}{T} \sum_t \mu(s_t) + \tfrac{1}{T^2} \sum_{tr} k(s_t, s_r),
 
 is known after every pick, and its root falls about as 1/T. That rate is proved if the feature
 space has finite dimension (proposition 4.8) and only observed for the Gaussian kernel.

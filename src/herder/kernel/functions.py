@@ -6,7 +6,7 @@ column:
 ====================== ====================================================================
 Gaussian               :math:`\exp(-r^2/2)`
 Matern32               :math:`(1 + \sqrt3 r) \exp(-\sqrt3 r)`
-Matern52               :math:`(1 + \sqrt5 r + \tfrac53 r^2) \exp(-\sqrt5 r)`
+Matern52               :math:`(1 + \sqrt5 r + \tfrac{5}{3} r^2) \exp(-\sqrt5 r)`
 Laplace                :math:`\exp(-r)` (of the Euclidean distance)
 InverseMultiquadric    :math:`(1 + r^2)^{-1/2}`
 ====================== ====================================================================

@@ -5,9 +5,9 @@ columns or one for each, :math:`H = \operatorname{diag}(h^2)`) the kernel mean a
 
 .. math::
     \mu(x) = E_p k(x, \cdot) &= \sum_k w_k \frac{|H|^{1/2}}{|C_k + H|^{1/2}}
-        \exp\bigl(-\tfrac12 (x - m_k)^\top (C_k + H)^{-1} (x - m_k)\bigr), \\
+        \exp\bigl(-\tfrac{1}{2} (x - m_k)^\top (C_k + H)^{-1} (x - m_k)\bigr), \\
     \|\mu\|^2 = E_p \mu &= \sum_{kl} w_k w_l \frac{|H|^{1/2}}{|C_k + C_l + H|^{1/2}}
-        \exp\bigl(-\tfrac12 (m_k - m_l)^\top (C_k + C_l + H)^{-1} (m_k - m_l)\bigr).
+        \exp\bigl(-\tfrac{1}{2} (m_k - m_l)^\top (C_k + C_l + H)^{-1} (m_k - m_l)\bigr).
 
 The density and the kernel mean are both sums of Gaussian bumps (`herder.kernel.bumps`). Moments
 of one coordinate follow from :math:`E z^n = m E z^{n-1} + (n - 1) s^2 E z^{n-2}` for

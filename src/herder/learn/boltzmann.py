@@ -3,7 +3,7 @@ r"""Boltzmann machines without hidden sites, learnt from rows of binary states.
 The machine is :math:`P(x) \propto \exp(x^T W x / 2 + b^T x)` with symmetric W of zero diagonal,
 in the states of the rows, 0/1 or -1/+1. It minimises
 
-.. math:: -\frac1N \sum_n \sum_i \log p(x_{ni} \mid x_{n, -i}) + \alpha \sum_{i \ne j} W_{ij}^2
+.. math:: -\frac{1}{N} \sum_n \sum_i \log p(x_{ni} \mid x_{n, -i}) + \alpha \sum_{i \ne j} W_{ij}^2
 
 (``method="pl"``, see `herder.learn.pseudo`), or the negative log-likelihood with the same
 penalty (``"ml"``), or follows its stochastic gradients (``"cd"``, ``"pcd"``). The biases have no

@@ -5,7 +5,7 @@ the rows. So we compare probabilities: of a one in each column, of two ones in e
 columns, and of k ones in a row. A probability p of N rows and q of the field differ by
 
 .. math:: z = \frac{p - q}{\sqrt{v(N) + v(N_0) + s^2}}, \qquad
-          v(N) = \frac1N \max_{r \in \{p, q\}} \tilde r (1 - \tilde r), \quad
+          v(N) = \frac{1}{N} \max_{r \in \{p, q\}} \tilde r (1 - \tilde r), \quad
           \tilde r = \frac{N r + 1/2}{N + 1},
 
 standard errors. Here v(N) is the variance of the rows; half an observation is added because rare

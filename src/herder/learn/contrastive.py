@@ -13,7 +13,7 @@ the likelihood fit, while CD-k for small k has an optimum of its own. With one s
 site its expectation is the gradient D of the pseudo-likelihood, equation 20 of [hyvarinen2006]_,
 up to factors:
 
-.. math:: E[\Delta W_{ij}] = \tfrac2n D(W_{ij}), \qquad E[\Delta b_i] = \tfrac1n D(b_i) .
+.. math:: E[\Delta W_{ij}] = \tfrac{2}{n} D(W_{ij}), \qquad E[\Delta b_i] = \tfrac{1}{n} D(b_i) .
 
 Equation 27 of the paper has lost the factor 1/n.
 

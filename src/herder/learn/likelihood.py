@@ -2,7 +2,7 @@ r"""Maximum likelihood of a fully visible field, by summing over all of its stat
 
 With 0/1 rows :math:`x_n` of weight :math:`\pi_n` the penalised likelihood to minimise is
 
-.. math:: J(W, b) = \log Z(W, b) - \sum_n \pi_n \Bigl[ \tfrac12 x_n^T W x_n + b^T x_n \Bigr]
+.. math:: J(W, b) = \log Z(W, b) - \sum_n \pi_n \Bigl[ \tfrac{1}{2} x_n^T W x_n + b^T x_n \Bigr]
                     + \alpha \sum_{i \ne j} W_{ij}^2 ,
 
 which is convex; its gradient is the difference of the moments of the field and of the rows,

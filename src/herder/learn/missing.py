@@ -2,7 +2,7 @@ r"""Unknown entries of rows, from a fitted field and the known entries.
 
 Given the known sites K of a row, the unknown ones U have the field
 
-.. math:: P(x_U \mid x_K) \propto \exp\Bigl( \tfrac12 x_U^T W_{UU} x_U
+.. math:: P(x_U \mid x_K) \propto \exp\Bigl( \tfrac{1}{2} x_U^T W_{UU} x_U
           + (b_U + W_{UK} x_K)^T x_U \Bigr),
 
 over 0/1 states. It falls into parts that no coupling connects. A part of one site is a logistic

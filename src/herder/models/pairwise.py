@@ -2,7 +2,7 @@ r"""Pairwise models of binary sites: Ising models, Boltzmann machines.
 
 A state x has the energy and the probability
 
-.. math:: E(x) = c - \tfrac12 x^T W x - b^T x, \qquad P(x) = e^{-E(x)} / Z,
+.. math:: E(x) = c - \tfrac{1}{2} x^T W x - b^T x, \qquad P(x) = e^{-E(x)} / Z,
 
 with symmetric couplings W of zero diagonal, biases b and a constant c that shifts all energies
 and changes no probability. Sites are 0/1 or -1/+1. With :math:`x = (1 + s) / 2` one is the other:
