@@ -29,7 +29,9 @@ def import_pyarrow(path: PathLike) -> Any:
 def _reading(pa: Any, path: Path) -> Iterator[Any]:
     """Open a file; checksums of its pages are compared where it has them."""
     try:
-        with pa.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        with pa.parquet.ParquetFile(
+            path, page_checksum_verification=True, pre_buffer=True
+        ) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise ValueError(f"{path} must be a whole .parquet file, got: {error}") from error
@@ -62,14 +64,19 @@ def _find_gaps(path: Path, file: Any, schema: Any) -> list[bool]:
 
     A file whose parts do not add up to the size that it says is refused.
     """
-    metadata = file.metadata
+    # Damaged metadata of a column end the process if pyarrow is asked for them, but not while
+    # rows are read: to buffer ahead looks at those of all columns.
+    next(file.iter_batches(batch_size=1), None)
+    metadata, columns = file.metadata, file.schema
+    kinds = [columns.column(j).physical_type for j in range(len(schema))]
     gaps = [False] * len(schema)
     n_left = metadata.num_rows
     for k in range(metadata.num_row_groups):
         group = metadata.row_group(k)
         n_left -= group.num_rows
         parts = [group.column(j) for j in range(group.num_columns)]
-        if len(parts) != len(gaps) or any(part.num_values != group.num_rows for part in parts):
+        sizes = {part.num_values for part in parts}
+        if sizes != {group.num_rows} or [part.physical_type for part in parts] != kinds:
             n_left = -1
             break
         for j, part in enumerate(parts):
