@@ -127,7 +127,6 @@ def textbook_cells(rows, order, n_steps, restart):
     return np.array(states), restarts
 
 
-
 def chance(field):
     """Give the logistic function of a number, whatever its size."""
     if field >= 0:
