@@ -1,7 +1,7 @@
 """Moment herding compared with the textbook loop: same states, one thread, paired CPU times.
 
-Then the default encoding, "indicator", compared with "01" in the same loop: its bar is 0.7 times the
-states per CPU second, as the median over the data sets, for pairs and for triples.
+Then the default encoding, "indicator", compared with "01" in the same loop: its bar is 0.7 times
+the states per CPU second, as the median over the data sets, for pairs and for triples.
 
 Run with ``python benchmarks/moments.py``. The papers' data are read from the folder named by
 HERDER_DATA; without it only bundled and synthetic data are used, and the output says so.

@@ -20,7 +20,7 @@ HERD, RANDOM, TABLE = "#0f766e", "#d97706", "#cbd2d9"
 
 def draw_counts(ax: plt.Axes) -> None:
     X = load_breast_cancer_binary().X
-    herded = moment_herd(Moments.from_data(X), 20_000, encoding="+-1").samples
+    herded = moment_herd(Moments.from_data(X), 20_000).samples
     alone = np.ones(1)
     for share in X.mean(axis=0):
         alone = np.convolve(alone, [1 - share, share])
@@ -38,11 +38,16 @@ def draw_rate(ax: plt.Axes) -> None:
     trace = moment_herd(Moments.from_data(X.astype(int)), n).diagnostics.trace
     drawn = X[np.random.default_rng(0).integers(len(X), size=n)]
     target = X.T @ X / len(X)
-    error = [np.abs(drawn[:t].T @ drawn[:t] / t - target).max() for t in trace.t]
+    error = []
+    for t in trace.t:
+        both = drawn[:t].T @ drawn[:t] / t - target
+        one = both.diagonal()
+        cells = both, one - both, one[:, None] + one - both
+        error.append(max(np.abs(cell).max() for cell in cells))
     ax.loglog(trace.t, error, "s-", color=RANDOM, label=r"random rows, $1/\sqrt{T}$")
     ax.loglog(trace.t, trace.error, "o-", color=HERD, label="herded rows, $1/T$")
     ax.set_xlabel("number of rows, T")
-    ax.set_ylabel("largest error of a pair")
+    ax.set_ylabel("largest error of a cell")
 
 
 def draw_points(ax: plt.Axes, X: np.ndarray) -> None:

@@ -31,7 +31,16 @@ trace = moment_herd(moments, n_rows).diagnostics.trace
 rng = np.random.default_rng(0)
 target = table.T @ table / len(table)
 drawn = table[rng.integers(len(table), size=n_rows)]
-random_error = np.array([np.abs(drawn[:t].T @ drawn[:t] / t - target).max() for t in trace.t])
+
+
+def worst_cell(both):
+    """Largest error of a cell, from those of P(both columns are 1)."""
+    one = both.diagonal()
+    neither = one[:, None] + one - both
+    return max(np.abs(both).max(), np.abs(one - both).max(), np.abs(neither).max())
+
+
+random_error = np.array([worst_cell(drawn[:t].T @ drawn[:t] / t - target) for t in trace.t])
 
 # %%
 late = trace.t >= 64

@@ -67,7 +67,7 @@ def job() -> Summary:
             ),
             Facts(
                 [
-                    Fact("largest error of a pair", error, meaning=error_alone),
+                    Fact("largest error of a cell", error, meaning=error_alone),
                     Fact(
                         "divergence of P(k) from the table",
                         divergence,
@@ -108,7 +108,7 @@ def job() -> Summary:
     )
     what = "a table from pair counts"
     compared = [
-        (what, "largest error of a pair", error, error_alone),
+        (what, "largest error of a cell", error, error_alone),
         (what, "KL of P(k)", divergence, divergence_alone),
     ]
     return Summary("Moments", [Table(COMPARED, compared)], [section, _three_states()])
@@ -129,7 +129,7 @@ def independent_counts(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _independent_error(moments: Moments) -> float:
-    """Largest error of P(1, 1) of a pair when columns are drawn independently."""
+    """Largest error of a cell of a pair when columns are drawn independently."""
     total = float(moments.totals[0])
     single = [moments.table((i,))[1] / total for i in range(moments.n_variables)]
     gaps = [

@@ -20,6 +20,7 @@ from herder.data import open_table, write_table
 from herder.data.variables import Codes
 from herder.fields import synthesis
 from herder.fields.diagnostics import VERDICTS
+from herder.fields.live import Trace
 from herder.fields.row_index import RowIndex
 from herder.fields.synthesis import worst_cells
 from herder.report import page_html
@@ -151,7 +152,7 @@ def test_the_text_says_what_was_matched_and_copied(run):
     found = run.diagnostics
     assert re.search(r"used +only counts +of rows.csv, none of its rows", text)
     assert re.search(r"moments +exact +counts of 5 rows", text)
-    assert re.search(rf"moment error +{found.moment_error:.2e} +at most, for", text)
+    assert re.search(rf"moment error +{re.escape(format(found.moment_error, '.2e'))} +at most", text)
     assert re.search(rf"copied rows +{found.copied:.2%} ", text)
     assert re.search(rf"duplicates +{found.duplicate_share:.2%} ", text)
 
@@ -181,6 +182,34 @@ def test_every_verdict_has_words(run, verdict):
     assert f'<p class="{level}">{words}</p>' in page_html(found.summary())
     assert re.search(f"weights +{verdict} +a reason", str(found))
     assert ("distance" in str(found)) == (verdict != "bounded")
+
+
+def test_words_above_a_rising_curve_do_not_say_that_it_is_level(run):
+    t = 2 ** np.arange(12)
+    flat, rising = (Trace(t, 1 / t, 1 / t, norm) for norm in (5 + np.sin(t), t**0.4))
+    bounded = Diagnosis("bounded", "a reason")
+    found = replace(run.diagnostics, growth=bounded, trace=rising)
+    assert "still grow" in page_html(found.summary())
+    assert "levelled off, so" not in page_html(found.summary())
+    assert re.search("weights +rising slowly +a reason", str(found))
+    found = replace(found, trace=flat)
+    assert "levelled off, so" in page_html(found.summary())
+    assert re.search("weights +bounded +a reason", str(found))
+
+
+def test_more_states_are_advised_only_where_they_help(run):
+    """The error of counts that contradict each other does not fall, however many states."""
+    slow = replace(run.diagnostics, rate=-0.05)
+    for verdict in ("bounded", "undecided"):
+        found = replace(slow, growth=Diagnosis(verdict, "a reason"))
+        assert "hardly falling (t^-0.05) yet: more states are needed" in str(found)
+    for verdict in ("inconsistent moments", "stuck search"):
+        found = replace(slow, growth=Diagnosis(verdict, "a reason"))
+        assert "more states are" not in str(found)
+    moments = Moments.from_counts([[50, 90], [90, 50]], total=100, contradictions="allow")
+    herding = MomentHerder(contradictions="nearest").fit_moments(moments).herd(3000)
+    assert "it will not fall: no table has all these counts" in str(herding)
+    assert "more states are" not in str(herding)
 
 
 def test_copies_that_stand_out_are_a_warning(run):

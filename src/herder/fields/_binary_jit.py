@@ -20,9 +20,9 @@ w of s = 2 x - 1 they are the derivatives by s where all x are zero,
 with r = 1 for "+-1". For "indicator", as long as tables agree on what they share, a cell of the
 table of columns :math:`\alpha` has weight :math:`2^{-|\alpha|} \sum_{\beta \subseteq \alpha}
 w_\beta \prod_{i \in \beta} s_i`, so scores, times :math:`2^{order}` and up to a constant, are
-those of products with rates :math:`r_b = \sum_m 2^{order - m} {D - b \choose m - b}`: D + 1 and 1 for
-pairs. With what is missing of the counts of all-ones, :math:`D_i = (t + 1) n_i - N c_i` and so
-on, the weights are :math:`w_i = 2 D_i - N`, :math:`w_{ij} = 4 D_{ij} - 2 D_i - 2 D_j + N`, and
+those of products with rates :math:`r_b = \sum_m 2^{order - m} {D - b \choose m - b}`: D + 1 and
+1 for pairs. With what is missing of the counts of all-ones, :math:`D_i = (t + 1) n_i - N c_i` and
+so on, the weights are :math:`w_i = 2 D_i - N`, :math:`w_{ij} = 4 D_{ij} - 2 D_i - 2 D_j + N`, and
 
 .. math:: w_{ijm} = 8 D_{ijm} - 4 (D_{ij} + D_{im} + D_{jm}) + 2 (D_i + D_j + D_m) - N .
 

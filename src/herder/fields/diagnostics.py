@@ -46,15 +46,16 @@ ENTERED = {
     True: "Searches started again at rows of the table, so rows of it did enter the run.",
 }
 
+#: What is said of weights that will stay bounded, but have not levelled off.
+RISING_WORDS = (
+    "The weights still grow, more slowly than the number of states: the error falls, but not yet "
+    "as 1/T. It does once the weights have levelled off."
+)
+
 VERDICTS: dict[str, tuple[Level, str]] = {
     "bounded": (
         "good",
-        "The weights have levelled off, so the error falls as 1/T: with twice the rows it is half.",
-    ),
-    "rising": (
-        "plain",
-        "The weights still grow, more slowly than the number of states: the error falls, but not "
-        "yet as 1/T. It does once the weights have levelled off.",
+        "The weights have levelled off, so the error falls as 1/T: twice the rows, half of it.",
     ),
     "inconsistent moments": (
         "warning",
@@ -147,7 +148,7 @@ class MomentDiagnostics(Summarised):
     @property
     def still_rising(self) -> bool:
         """Whether weights that will stay bounded, as far as can be said, have not levelled off."""
-        if self.growth.verdict != "bounded" or len(self.trace.t) < 3:
+        if self.growth.verdict != "bounded" or len(self.trace.t) < 2:
             return False
         return growth(self.trace.t, self.trace.norm).exponent > RISING
 
@@ -199,8 +200,9 @@ class MomentDiagnostics(Summarised):
 
     def sections(self) -> list[Section]:
         """Return the details, for a page."""
-        verdict = "rising" if self.still_rising else self.growth.verdict
-        level, words = VERDICTS["undecided" if len(self.trace.t) < 3 else verdict]
+        level, words = VERDICTS[self.growth.verdict]
+        if self.still_rising:
+            level, words = "plain", RISING_WORDS
         error = [
             Fact("largest error", self.moment_error, ".2e", f"for {' and '.join(self.worst)}"),
             Fact("typical error", self.moment_error_rms, ".2e", "root mean square of all"),

@@ -92,7 +92,7 @@ class MomentHerder(BaseEstimator):
     >>> from herder import MomentHerder
     >>> herder = MomentHerder().fit([[0, 1], [1, 1], [0, 0], [1, 1]])
     >>> herder.sample(4).tolist()
-    [[0, 0], [1, 1], [1, 1], [0, 1]]
+    [[1, 1], [0, 1], [1, 1], [0, 0]]
     """
 
     def __init__(
