@@ -4,6 +4,7 @@ A call is a function of keywords and its valid arguments, which are made anew fo
 method's call makes its object first if the method changes it; else all cases share one.
 """
 
+import atexit
 import copy
 import inspect
 import itertools
@@ -21,7 +22,7 @@ from herder.data import open_table
 from herder.models import Variable, decode, encode
 from herder.models.consistency import find_contradictions
 
-__all__ = ["CALLS", "EXEMPT", "Call"]
+__all__ = ["CALLS", "EXEMPT", "Call", "folder"]
 
 
 class Call(NamedTuple):
@@ -204,20 +205,24 @@ def _fresh(value: Any) -> Any:
     return value() if callable(value) else value
 
 
-def in_folder(function: Any, /, *, suffix: str = ".bin", write: Any = None, **given: Any) -> Any:
-    """Return what makes the call of a function with a path in a folder that is removed after."""
+@cache
+def folder() -> Path:
+    """Return a folder that is removed when the process ends."""
+    made = tempfile.TemporaryDirectory()
+    atexit.register(made.cleanup)
+    return Path(made.name)
+
+
+def in_folder(
+    function: Any, /, *, suffix: str = ".bin", write: Any = None, **given: Any
+) -> Callable[[], Call]:
+    """Return what makes the call of a function with the path of a file."""
 
     def make() -> Call:
-        folder = tempfile.TemporaryDirectory()
-        path = Path(folder.name, "it" + suffix)
+        path = folder() / f"it{suffix}"
         if write is not None:
             write(path)
-
-        def call(**kw: Any) -> Any:
-            with folder:
-                return function(**kw)
-
-        return Call(call, {"path": path} | {k: _fresh(v) for k, v in given.items()})
+        return Call(function, {"path": path} | {k: _fresh(v) for k, v in given.items()})
 
     return make
 

@@ -18,7 +18,6 @@ One case again, with its traceback:
 import os
 import pickle
 import re
-import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from tests.abuse.calls import CALLS
+from tests.abuse.calls import CALLS, folder
 from tests.abuse.hostile import ARRAYS, PLAIN, RaisedError, hostile
 from tests.abuse.running import REFUSED
 
@@ -80,8 +79,7 @@ def _changed(valid: dict[str, Any], case: dict[str, str]) -> dict[str, Any] | No
 def make() -> Callable[[tuple[str, dict[str, str]]], str]:
     """Call everything validly once, so that nothing is compiled in a case."""
     os.environ["MPLBACKEND"] = "agg"
-    folder = tempfile.mkdtemp()
-    os.chdir(folder)
+    os.chdir(folder())
     for make_call in CALLS.values():
         call = make_call()
         call.function(**call.arguments)
