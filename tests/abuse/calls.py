@@ -147,7 +147,7 @@ def _defaults(function: Any) -> dict[str, Any]:
     }
 
 
-def plain(function: Any, /, *, end: Callable[[Any], Any] | None = None, **given: Any) -> Any:
+def plain(function: Any, /, *, end: Any = None, **given: Any) -> Any:
     """Return what makes the call of a function; ``given`` are made anew if they are callables."""
 
     def make() -> Call:
@@ -230,12 +230,12 @@ def in_folder(
 #: A table that `MomentHerder.fit_source` reads.
 TABLE = Path(__file__).parents[1] / "golden" / "files_0_1_0" / "moments-weights.csv"
 
-RUN = {
+RUN: dict[str, Any] = {
     **{"n_chains": 1, "burn_in": 0, "thinning": 1, "keep": True, "start": lambda: [1, -1, 1, -1]},
     **{"pairs": "all", "functions": Same(mean_of), "resume": None, "n_jobs": 1, "progress": None},
 }
 POTTS_RUN = RUN | {"start": lambda: [0, 1, 2, 0]}
-EDGES = {"edges": lambda: [[0, 1], [1, 2]], "weights": lambda: [0.5, -1.0]}
+EDGES: dict[str, Any] = {"edges": lambda: [[0, 1], [1, 2]], "weights": lambda: [0.5, -1.0]}
 
 
 def _calls() -> dict[str, Callable[[], Call]]:

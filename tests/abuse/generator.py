@@ -183,8 +183,8 @@ def _parts(answer: Any) -> Iterator[Any]:
         for one in fields(answer):
             if one.name not in OPEN:
                 yield getattr(answer, one.name)
-    elif hasattr(answer, "coef_"):
-        yield answer.coef_
+    else:
+        yield getattr(answer, "coef_", 0)
 
 
 def fingerprint(value: Any) -> Any:

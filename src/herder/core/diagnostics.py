@@ -137,9 +137,10 @@ def pct_violations(
     worst: Number = 0
     tol = finite_number(tol, "tol")
     for step in iterated(steps, "steps", "Step or numbers"):
-        tipi = step.tipi if isinstance(step, Step) else step
-        if not isinstance(tipi, int | float | Fraction | np.number) or tipi != tipi:
-            raise ParameterTypeError("steps", "be steps or numbers", got=repr(tipi))
+        given: Any = getattr(step, "tipi", step)
+        if not isinstance(given, int | float | Fraction | np.number) or given != given:
+            raise ParameterTypeError("steps", "be steps or numbers", got=type(step).__name__)
+        tipi: Number = getattr(step, "tipi", step)
         if tipi > tol:
             n_violations += 1
             worst = max(worst, tipi)
@@ -150,7 +151,8 @@ def pct_violations(
 
 def weight_norms(steps: Iterable[Step[Any]]) -> NDArray[np.float64]:
     """Return the norm of the weights after each step of a finite run, rescaling undone."""
-    run = (of_kind(step, "steps", Step, "steps") for step in iterated(steps, "steps", "Step"))
+    kind: Any = Step
+    run = (of_kind(step, "steps", kind, "steps") for step in iterated(steps, "steps", "Step"))
     return np.asarray([norm(step.weights) / step.scale for step in run], dtype=np.float64)
 
 

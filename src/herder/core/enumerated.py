@@ -104,7 +104,8 @@ class EnumeratedSystem:
         elif probabilities is not None:
             moments = _from_probabilities(probabilities, table)
         else:
-            moments = as_numbers(target, "target", table.shape[1:])
+            given: Any = target
+            moments = as_numbers(given, "target", table.shape[1:])
         kinds = (table.dtype, moments.dtype)
         dtype = next(np.dtype(k) for k in (np.float64, np.object_, np.int64) if k in kinds)
         self.units = Units(total, exact=dtype != np.float64)
@@ -118,7 +119,8 @@ class EnumeratedSystem:
 
     def scores(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Return the inner product of the weights with every row; integers never wrap."""
-        if not isinstance(weights, np.ndarray) or isinstance(weights, np.ma.MaskedArray):
+        given: Any = weights
+        if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
             raise ParameterTypeError("weights", "be an array", got=type(weights).__name__)
         if weights.shape != self.target.shape:
             raise ParameterError("weights", f"have shape {self.target.shape}", weights.shape)
@@ -142,8 +144,9 @@ class EnumeratedSystem:
 
     def residual(self, weights: NDArray[Any], state: int, t: int) -> NDArray[Any]:
         """Return the target minus the row of the state."""
-        whole = isinstance(state, int | np.integer) and not isinstance(state, np.timedelta64)
-        if not whole or not 0 <= state < len(self.features):
+        given: Any = state
+        whole = isinstance(given, int | np.integer) and not isinstance(given, np.timedelta64)
+        if not whole or not 0 <= given < len(self.features):
             raise ParameterError("state", f"be a row from 0 to {len(self.features) - 1}", state)
         return self.target - self.features[state]
 
@@ -242,7 +245,8 @@ class NeuronSystem:
     """
 
     def __init__(self, rate: Number, *, total: int = 1) -> None:
-        self._target = as_numbers(rate, "rate", ()).reshape(1)
+        entry: Any = rate
+        self._target = as_numbers(entry, "rate", ()).reshape(1)
         self.total = positive_int(total, "total")
         if not 0 <= rate <= total:
             raise ParameterError("rate", f"be between 0 and {total}", rate)

@@ -329,7 +329,8 @@ def _shape_of(shape: Any) -> tuple[int, int]:
     sizes = check_shape(shape)
     if len(sizes) > 2:
         raise ParameterError("shape", "be rows and columns", shape)
-    return (1, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
+    height, width = (1, *sizes)[-2:]
+    return height, width
 
 
 def _alphabet(shape: Any, states: NDArray[Any]) -> NDArray[Any]:
