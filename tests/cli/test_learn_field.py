@@ -280,7 +280,10 @@ CASES = [
         ("{table}", "--alpha", "cv", "--method", "cd"),
         "--alpha must be a number for --method cd with --penalty l2",
     ),
-    (("{table}", "--penalty", "l1", "--method", "ml"), "penalty must be 'l2' or None for method="),
+    (
+        ("{table}", "--penalty", "l1", "--method", "ml"),
+        "--penalty must be 'l2' or None for --method ml",
+    ),
     (("{table}", "--epochs", "3"), "--epochs must be left out for --method pl, got 3"),
     (("{table}", "--report", "p.pdf"), "report must end in .html or .htm"),
     (("{table}", "--max-memory", "no"), "max-memory must be a size"),

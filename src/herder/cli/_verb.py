@@ -291,7 +291,8 @@ def verb(
                     if page is not None and summary is not None:
                         from herder.report import page_html
 
-                        text = page_html(summary, command=run.command)
+                        source = _sources(inputs, values)
+                        text = page_html(summary, command=run.command, source=source)
                         run.part(page).write_text(text, encoding="utf-8")
                     run.place()
                 if summary is not None:
@@ -374,6 +375,13 @@ def _check_outputs(
         others.append(str(final))
     if values.get("report") is not None:
         import herder.plots._style  # noqa: F401 (needs matplotlib: better said now than later)
+
+
+def _sources(inputs: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the names of the files that were read."""
+    given = [values[name] for name in inputs if values[name] is not None]
+    paths = [path for one in given for path in (one if isinstance(one, list | tuple) else [one])]
+    return ", ".join(Path(path).name for path in paths)
 
 
 def _listed(paths: Iterable[Path]) -> str:
