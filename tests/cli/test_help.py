@@ -34,10 +34,15 @@ def visible(command: Any) -> list[Any]:
     return [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
 
 
-def help_of(name: str) -> str:
-    done = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"})
+def help_of(name: str, columns: int = 200) -> str:
+    done = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": str(columns)})
     assert done.exit_code == 0, done.output
     return done.output
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_help_fits_two_screens(name):
+    assert len(help_of(name, columns=100).splitlines()) <= 2 * 50
 
 
 def test_the_verbs():

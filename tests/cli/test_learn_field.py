@@ -276,8 +276,14 @@ CASES = [
     (("{table}", "--alpha", "much"), "alpha must be cv or a number from 0 on, got 'much'"),
     (("{table}", "--alpha", "-1"), "alpha must be cv or a number from 0 on, got '-1'"),
     (("{table}", "--alpha", "1", "--penalty", "none"), "--alpha must be left out with --penalty"),
-    (("{table}", "--alpha", "cv", "--method", "cd"), "alpha must be a number for method='cd'"),
-    (("{table}", "--penalty", "l1", "--method", "ml"), "penalty must be 'l2' or None for method="),
+    (
+        ("{table}", "--alpha", "cv", "--method", "cd"),
+        "--alpha must be a number for --method cd with --penalty l2",
+    ),
+    (
+        ("{table}", "--penalty", "l1", "--method", "ml"),
+        "--penalty must be 'l2' or None for --method ml",
+    ),
     (("{table}", "--epochs", "3"), "--epochs must be left out for --method pl, got 3"),
     (("{table}", "--report", "p.pdf"), "report must end in .html or .htm"),
     (("{table}", "--max-memory", "no"), "max-memory must be a size"),

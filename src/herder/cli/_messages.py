@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def library_messages(run: "Run") -> Iterator[None]:
 
 
 @contextmanager
-def user_errors(run: "Run", options: Mapping[str, str]) -> Iterator[None]:
+def user_errors(run: "Run") -> Iterator[None]:
     """Turn errors that a user can mend into one line and exit code 2, and Ctrl-C into 130."""
     try:
         release_signals()
@@ -60,19 +60,20 @@ def user_errors(run: "Run", options: Mapping[str, str]) -> Iterator[None]:
         complain(run.with_outcome(spell(error)))
         raise typer.Exit(USER_ERROR) from None
     except MemoryError as error:
-        complain(run.with_outcome(str(error) or "not enough memory"))
+        complain(run.with_outcome(run.wording.text(str(error)) or "not enough memory"))
         raise typer.Exit(USER_ERROR) from None
     except ParameterError as error:
-        complain(run.in_options(run.with_outcome(_spelt(run.context, error, options))))
+        complain(run.with_outcome(run.wording.text(_spelt(run, error))))
         raise typer.Exit(USER_ERROR) from None
     except (ValueError, OverflowError, ModuleNotFoundError) as error:
-        complain(run.in_options(run.with_outcome(str(error))))
+        complain(run.with_outcome(run.wording.text(str(error))))
         raise typer.Exit(USER_ERROR) from None
 
 
-def _spelt(context: typer.Context, error: ParameterError, options: Mapping[str, str]) -> str:
+def _spelt(run: "Run", error: ParameterError) -> str:
     """Return the text of an error with the option in place of the parameter."""
-    name = options.get(error.name, error.name)
+    context = run.context
+    name = run.names.get(error.name) or error.name
     for parameter in context.command.params:
         if parameter.name == name:
             typed = context.params.get(name) or name

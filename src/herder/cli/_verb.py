@@ -8,7 +8,6 @@ summary, and spells errors of the library in the options of the command line.
 import functools
 import inspect
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ from herder.cli._messages import library_messages, user_errors
 from herder.cli._signals import heed_signals, hold_signals, ignore_signals
 from herder.cli._streams import Stream, complain
 from herder.cli._terminal import parse_size, print_summary, progress_bar
+from herder.cli._wording import Wording
 from herder.core.files import PartFile
 from herder.core.summary import Summary
 
@@ -81,6 +81,8 @@ class Run:
     ----------
     context : typer.Context
         What was typed.
+    names : mapping of str to str or None
+        What the library calls a parameter: its name here, or None if there is no such option.
     quiet : bool
         Whether to print nothing but errors.
     max_memory : str or None
@@ -92,6 +94,8 @@ class Run:
     ----------
     max_memory : int
         The memory limit in bytes.
+    wording : Wording
+        Writes options in place of the library's parameters.
     """
 
     max_memory: int
@@ -100,11 +104,14 @@ class Run:
         self,
         context: typer.Context,
         *,
+        names: Mapping[str, str | None],
         quiet: bool,
         max_memory: str | None = None,
         report: Path | None = None,
     ) -> None:
         self.context = context
+        self.names = names
+        self.wording = Wording(context.command.params, names)
         self.quiet = quiet
         self.report = report
         self._max_memory = max_memory
@@ -201,18 +208,6 @@ class Run:
         self.bar.disable = self.bar.disable or self.out.isatty()
         return self.out
 
-    def in_options(self, text: str) -> str:
-        """Return a text that says ``pass name='value'`` with the option instead."""
-        names = {parameter.name: parameter.opts[-1] for parameter in self.context.command.params}
-
-        def spelt(found: re.Match[str]) -> str:
-            if found[1] not in names:
-                return found[0]
-            value = "" if found[2] == "True" else f" {found[2]}"  # a flag has none
-            return f"pass {names[found[1]]}{value}"
-
-        return re.sub(r"\bpass (\w+)='?(\w+)'?", spelt, text)
-
     def say(self, line: str) -> None:
         """Print a line at once, above the progress bar; one that fails does not end the run."""
         if self.quiet or self._unheard is not None:
@@ -224,9 +219,9 @@ class Run:
             self._unheard = error
 
     def warn(self, text: str) -> None:
-        """Print a warning."""
+        """Print a warning, with options in place of the library's parameters."""
         if not self.quiet:
-            complain(f"Warning: {text}")
+            complain(f"Warning: {self.wording.text(text)}")
 
     def show(self, summary: Summary) -> None:
         """Print the summary, after all files are in place."""
@@ -260,7 +255,7 @@ def verb(
     example: str,
     outputs: Mapping[str, Sequence[str]] | None = None,
     inputs: Sequence[str] = (),
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str | None] | None = None,
     report: str = "",
     max_memory: str = "",
 ) -> Callable[[Callable[..., Summary | None]], Callable[..., None]]:
@@ -274,8 +269,9 @@ def verb(
         Files that the verb writes.
     inputs : sequence of str
         Parameters that are files to read, which outputs must not be.
-    options : mapping of str to str
-        What the library calls a parameter, and its name here where the two differ.
+    options : mapping of str to str or None
+        What the library calls a parameter, and its name here where the two differ; None if there
+        is no such option, and remedies that name it are left out.
     report : str
         What the page of ``--report`` shows; without it there is no such option.
     max_memory : str
@@ -289,15 +285,18 @@ def verb(
         def command(context: typer.Context, **values: Any) -> None:
             page, quiet = values.pop("report", None), values.pop("quiet")
             max_memory = values.pop("max_memory", None)
-            run = Run(context, quiet=quiet, max_memory=max_memory, report=page)
-            with user_errors(run, options or {}):
+            names = options or {}
+            run = Run(context, names=names, quiet=quiet, max_memory=max_memory, report=page)
+            with user_errors(run):
                 _check_outputs(wanted, inputs, {**values, "report": page})
                 with library_messages(run), run:
                     summary = function(run, **values)
+                    summary = None if summary is None else run.wording.summary(summary)
                     if page is not None and summary is not None:
                         from herder.report import page_html
 
-                        text = page_html(summary, command=run.command)
+                        source = _sources(inputs, values)
+                        text = page_html(summary, command=run.command, source=source)
                         run.part(page).write_text(text, encoding="utf-8")
                     run.place()
                 if summary is not None:
@@ -380,6 +379,13 @@ def _check_outputs(
         others.append(str(final))
     if values.get("report") is not None:
         import herder.plots._style  # noqa: F401 (needs matplotlib: better said now than later)
+
+
+def _sources(inputs: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the names of the files that were read."""
+    given = [values[name] for name in inputs if values[name] is not None]
+    paths = [path for one in given for path in (one if isinstance(one, list | tuple) else [one])]
+    return ", ".join(Path(path).name for path in paths)
 
 
 def _listed(paths: Iterable[Path]) -> str:

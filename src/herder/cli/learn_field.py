@@ -18,7 +18,7 @@ __all__ = ["learn_field"]
     example="herder learn field survey.csv -o field.safetensors --alpha cv --report field.html",
     outputs={"output": MODELS},
     inputs=("train", "test"),
-    options={"n_epochs": "epochs"},
+    options={"n_epochs": "epochs", "max_iter": None, "binarize": None},
     report="couplings, biases, and whether to trust them",
     max_memory="4G",
 )
@@ -109,7 +109,7 @@ def learn_field(
     run.progress(0.0, "checking")
     check = machine.check(others.columns, sample_weight=others.weight, held_out=test is not None)
     run.progress(1.0, "checking")
-    meta = {"trust": check.trust, "verdict": run.in_options(check.verdict)}
+    meta = {"trust": check.trust, "verdict": run.wording.text(check.verdict)}
     save(machine, run.part(output), meta=meta)
     fit, compared = machine.diagnostics_.summary(), check.summary()
     source = Fact("data", ", ".join(path.name for path in train))
@@ -122,10 +122,6 @@ def learn_field(
         if number:
             blocks.append(Text(f"{counted(number, 'row')}{where} with gaps left out"))
     blocks += [Text(f"compared with {against}"), Text(compared.title), *compared.blocks]
-    blocks = [
-        replace(block, text=run.in_options(block.text)) if isinstance(block, Text) else block
-        for block in blocks
-    ]
     low, high = machine.states_
     columns = f"{counted(len(rows.names), 'column')} of {low} and {high}"
     title = f"BoltzmannMachine, {columns}, {counted(len(rows.rows), 'row')}"

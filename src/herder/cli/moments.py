@@ -15,7 +15,7 @@ __all__ = ["moments"]
     example="herder moments survey.csv -o counts.csv",
     outputs={"output": (".csv", ".npz", ".parquet")},
     inputs=("table",),
-    options={"X": "table"},
+    options={"X": "table", "total": None},
     max_memory="1G",
 )
 def moments(

@@ -29,6 +29,7 @@ CHUNK_BYTES = 2**20
     example="herder predict model.safetensors new.svm -o labels.csv",
     outputs={"output": (".csv", ".npz", ".parquet")},
     inputs=("model", "data"),
+    options={"n_sweeps": None},
 )
 def predict(
     run: Run,

@@ -38,7 +38,13 @@ SECONDS = {"gibbs": (3e-8, 2e-9), "herded-gibbs": (5e-8, 3e-8), "swendsen-wang":
     example="herder sample ising:64x64 -n 1000 -o states.npz --temperature 2.5 --chains 4",
     outputs={"output": TABLES, "marginals": (".csv", ".npz", ".parquet")},
     inputs=("model", "biases"),
-    options={"n_sweeps": "n", "n_chains": "chains", "n_jobs": "threads"},
+    options={
+        "n_sweeps": "n",
+        "n_chains": "chains",
+        "n_jobs": "threads",
+        "temperatures": "tempering",
+        "keep": None,
+    },
     report="marginals, energies, and whether the chains agree",
     max_memory="4G",
 )

@@ -17,7 +17,7 @@ __all__ = ["synth"]
     example="herder synth survey.csv -n 1000 -o rows.csv --report page.html",
     outputs={"output": TABLES},
     inputs=("table",),
-    options={"n_samples": "n", "X": "table"},
+    options={"n_samples": "n", "X": "table", "total": None, "contradictions=allow": None},
     report="what was matched, how closely, and what was copied",
     max_memory="1G",
 )

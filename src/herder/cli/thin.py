@@ -40,6 +40,7 @@ __all__ = ["thin"]
         "y": "label_column",
         "n_jobs": "threads",
         "refine": "no_refine",
+        "unique": None,
     },
     report="the chosen rows, the MMD and the error per column",
     max_memory="4G",
@@ -71,7 +72,12 @@ def thin(
             "energy",
             "stein",
         ],
-        option(METHOD, "Kernel that compares rows; stein needs --scores.", "--kernel"),
+        option(
+            METHOD,
+            "Kernel that compares rows: gaussian, matern32, matern52, laplace, "
+            "inverse-multiquadric, energy, or stein, which needs --scores.",
+            metavar="NAME",
+        ),
     ] = "gaussian",
     bandwidth: Annotated[
         str,

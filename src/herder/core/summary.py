@@ -219,7 +219,7 @@ def text_lines(block: Block) -> list[str]:
 
 
 def block_html(block: Block, figure: Callable[[Picture], str] | None = None) -> str:
-    """Return a block as HTML; ``figure`` turns a picture into an image address."""
+    """Return a block as HTML; ``figure`` turns a picture into an image."""
     if isinstance(block, Text):
         tag = "pre" if block.level == "code" else f'p class="{block.level}"'
         return f"<{tag}>{escape(block.text)}</{tag.split()[0]}>\n"
@@ -236,8 +236,7 @@ def block_html(block: Block, figure: Callable[[Picture], str] | None = None) -> 
     if figure is None:
         return ""
     caption = f"<figcaption>{escape(block.caption)}</figcaption>" if block.caption else ""
-    image = f'<img src="{figure(block)}" alt="{escape(block.description)}">'
-    return f"<figure>{image}{caption}</figure>\n"
+    return f"<figure>{figure(block)}{caption}</figure>\n"
 
 
 def _table_html(table: Table) -> str:

@@ -149,7 +149,7 @@ def check_quotas(
             raise ParameterError("sample_weight", rule, got=f"zero for {label!r}")
         if rules.unique and count > allowed[c]:
             found = f"{count} for {label!r}, which has {allowed[c]}"
-            remedy = "allocation='proportional' or a mapping, or unique=False, may help"
+            remedy = "allocation='proportional' or unique=False may help"
             raise ParameterError("n_select", "fit into every class", got=f"{found}; {remedy}")
         if included[c] > count:
             rule = f"hold at most {count} rows of class {label!r}"

@@ -205,7 +205,7 @@ def thin(
     d, double = task.values.shape[1], weights != "uniform"
     cost = exact_cost(n, d, m, sweeps=sweeps, n_jobs=n_jobs, double=double)
     if cost.seconds > LONG_SECONDS:
-        _log.warning("thin: %s; approximate='chunks' or 'subsample' is faster", cost)
+        _log.warning("thin: %s; approximate='chunks' or approximate='subsample' is faster", cost)
     candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
     return task.result(*_select(candidates, task, m, rules, weights, progress))
 

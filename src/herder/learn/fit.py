@@ -147,7 +147,7 @@ class FitReport(Summarised):
     @property
     def doubts(self) -> tuple[str, ...]:
         """Warnings about the fit, and what to do."""
-        found = [] if self.converged else ["not converged: raise max_iter, or the penalty"]
+        found = [] if self.converged else ["not converged: raise the penalty, or raise max_iter"]
         found.append(self.runaway)
         if self.rows_per_parameter < FEW_ROWS and self.held_out is None:
             how = "choose it by held-out rows"
@@ -192,7 +192,7 @@ def warn_of_fit(report: FitReport, couplings: NDArray[np.float64]) -> None:
         return
     from sklearn.exceptions import ConvergenceWarning
 
-    reason = report.runaway or "raise max_iter, or the penalty"
+    reason = report.runaway or "raise the penalty, or raise max_iter"
     warnings.warn(
         f"{report.method} ended after {report.n_iter} iterations with a relative gradient of "
         f"{report.gradient_norm:.1e} and couplings up to {np.abs(couplings).max():.3g}: {reason}"

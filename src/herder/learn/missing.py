@@ -201,10 +201,10 @@ class _Unknown:
         """Warn in how many rows chains disagree."""
         if self.unmixed:
             warnings.warn(
-                f"{len(self.unmixed)} of {len(self.known)} rows have more unknown entries than "
-                f"max_exact={self.max_exact} that depend on each other, and their chains disagree "
+                f"{len(self.unmixed)} of {len(self.known)} rows have more than {self.max_exact} "
+                "unknown entries that depend on each other, and their chains disagree "
                 f"(R-hat above {UNMIXED}; the first is row {min(self.unmixed)}): do not trust "
-                "what was put there; raise n_sweeps, or leave fewer entries unknown",
+                "what was put there; leave fewer entries unknown, or raise n_sweeps",
                 UnmixedWarning,
                 stacklevel=4,
             )

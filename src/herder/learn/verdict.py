@@ -139,8 +139,6 @@ def _off(check: "FitCheck", part: "Comparison") -> str:
         ways = [*_other_methods(check), _weaken(check, methods=False)]
         return f"{found}. Its states come in other shares than those of the rows. {_join(ways)}."
     ways = []
-    if report is not None and not report.converged:
-        ways.append("raise max_iter until the fit converges")
     if report is not None and report.method in ("cd", "pcd"):
         ways.append("take more epochs")
     if report is not None and report.penalty == "none":
@@ -151,7 +149,10 @@ def _off(check: "FitCheck", part: "Comparison") -> str:
         ways.append(f"lower alpha somewhat{some}")
     else:
         ways.append("try other values of alpha")
-    text = f"{found}. {_join(ways + _other_methods(check))}."
+    ways += _other_methods(check)
+    if report is not None and not report.converged:
+        ways.append("raise max_iter until the fit converges")
+    text = f"{found}. {_join(ways)}."
     if beyond:
         text += " It will not match all: the rows depend on each other in more than pairs."
     return text

@@ -393,7 +393,8 @@ class Moments(Summarised):
             # what is stated twice may be the reason of all the others
             worst = (self.conflicts or found)[0]
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            api = 'contradictions="allow" when reading and MomentHerder(contradictions="nearest")'
-            ways = f"{api}, or herder synth --contradictions nearest"
+            ways = (
+                'pass contradictions="nearest" when herding; contradictions="allow" when reading'
+            )
             rule = f"not contradict each other, got: {worst}{more}; correct them, or herd to the"
-            raise ParameterError("moments", f"{rule} nearest possible ones: {ways}")
+            raise ParameterError("moments", f"{rule} nearest possible ones ({ways})")

@@ -176,7 +176,7 @@ def run_chains(
     except MemoryError:
         raise MemoryError(
             f"{n_chains} x {n_kept} states of {model.n_sites} sites do not fit into memory: "
-            "keep=False keeps none of them, thinning=k each k-th"
+            "pass thinning=10 or keep=False"
         ) from None
 
     def work(number: int, unit: tuple[int, int]) -> None:

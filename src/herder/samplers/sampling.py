@@ -194,7 +194,7 @@ class Sampling:
         what = counted(len(self), "state") if len(self) else "marginals"
         title = f"{what} of {counted(self.model.n_sites, 'site')} by {NAMES[self.method]}"
         warnings = [Text(note, "warning") for note in self.notes]
-        return Summary(title, [Facts(self._facts()), *warnings], sections)
+        return Summary(title, [Facts(self._facts(grid)), *warnings], sections)
 
     def table(self) -> dict[str, NDArray[np.float64]]:
         """Return marginals, standard errors, R-hat and effective sample size as columns."""
@@ -206,7 +206,7 @@ class Sampling:
                 table[f"probability_{k}"], table[f"error_{k}"] = columns
         return table | {"r_hat": self.r_hat, "ess": self.ess}
 
-    def _facts(self) -> list[Fact]:
+    def _facts(self, grid: tuple[int, ...] | None) -> list[Fact]:
         sweeps = f"of {counted(self.n_sweeps, 'sweep')} each"
         if self.burn_in:
             sweeps += f", after {self.burn_in:,} of burn-in"
@@ -215,9 +215,9 @@ class Sampling:
             facts.append(Fact("sites held", len(self.held), "", "by evidence"))
         if not np.isnan(self.r_hat).all():
             worst, least = int(np.nanargmax(self.r_hat)), int(np.nanargmin(self.ess))
-            size = f"at least, at {self._name(least)}; median {np.nanmedian(self.ess):,.0f}"
+            size = f"at least, at {self._name(least, grid)}; median {np.nanmedian(self.ess):,.0f}"
             facts += [
-                Fact("R-hat", self.r_hat[worst], ".4g", f"at most, at {self._name(worst)}"),
+                Fact("R-hat", self.r_hat[worst], ".4g", f"at most, at {self._name(worst, grid)}"),
                 Fact("effective sample size", self.ess[least], ",.0f", size),
                 Fact("standard error", np.nanmax(self.errors), ".2g", "of a marginal, at most"),
             ]
@@ -244,21 +244,26 @@ class Sampling:
             )
         description = "Marginals of the sites with their errors, and R-hat of the sites."
         options = {"exact": exact, "shape": grid}
-        return [Text(text), Picture("marginals", self, description, "", options), self._worst()]
+        return [
+            Text(text),
+            Picture("marginals", self, description, "", options),
+            self._worst(grid),
+        ]
 
-    def _worst(self) -> Table:
+    def _worst(self, grid: tuple[int, ...] | None) -> Table:
         """Return the sites with the largest R-hat."""
         n = len(self.r_hat)
         marginals, errors = self.marginals.reshape(n, -1), self.errors.reshape(n, -1)
         rows = []
         for site in np.argsort(-np.nan_to_num(self.r_hat, nan=0.0), kind="stable")[:N_SITES]:
             pairs = zip(marginals[site], errors[site], strict=True)
-            shown = [f"{p:.4f} ± {error:.4f}" for p, error in pairs]
-            rows.append((self._name(site), *shown, self.r_hat[site], self.ess[site]))
+            shown = [f"{p:.3f} ± {error:.3f}" for p, error in pairs]
+            rows.append((self._name(int(site), grid), *shown, self.r_hat[site], self.ess[site]))
         states = ["upper"] if self.marginals.ndim == 1 else range(marginals.shape[1])
-        header = ("site", *(f"P({state})" for state in states), "R-hat", "effective sample size")
+        site = "site" if grid is None or self.names is not None else "site (row, column)"
+        header = (site, *(f"P({state})" for state in states), "R-hat", "effective sample size")
         more = f"; {n - len(rows):,} more" if n > len(rows) else ""
-        specs = ("", *[""] * len(states), ".4f", ",.0f")
+        specs = ("", *[""] * len(states), ".3f", ",.0f")
         return Table(header, rows, specs, f"Sites with the largest R-hat{more}")
 
     def _energies(self, grid: tuple[int, ...] | None) -> list[Block]:
@@ -284,8 +289,11 @@ class Sampling:
         picture = Picture("couplings", self.model, "Couplings as a matrix of colours.")
         return [Text(text), picture]
 
-    def _name(self, site: int) -> str:
-        return f"x{site}" if self.names is None else self.names[site]
+    def _name(self, site: int, grid: tuple[int, ...] | None) -> str:
+        """Return the name of a site; of a grid without names its row and column, from 0."""
+        if self.names is not None:
+            return self.names[site]
+        return f"x{site}" if grid is None else f"({site // grid[1]}, {site % grid[1]})"
 
     @property
     def chains(self) -> NDArray[np.int8]:
