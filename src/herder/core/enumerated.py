@@ -104,7 +104,8 @@ class EnumeratedSystem:
         elif probabilities is not None:
             moments = _from_probabilities(probabilities, table)
         else:
-            moments = as_numbers(np.asarray(target), "target", table.shape[1:])
+            given: Any = target
+            moments = as_numbers(given, "target", table.shape[1:])
         kinds = (table.dtype, moments.dtype)
         dtype = next(np.dtype(k) for k in (np.float64, np.object_, np.int64) if k in kinds)
         self.units = Units(total, exact=dtype != np.float64)

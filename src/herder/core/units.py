@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import plain_array, positive_int
 
 __all__ = [
     "FIXED_POINT",
@@ -102,7 +102,7 @@ def as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...] | None = Non
     >>> as_numbers([1, 2], "weights")
     array([1, 2])
     """
-    array: NDArray[Any] = np.asarray(values)
+    array = plain_array(values, name)
     if shape is not None and array.shape != shape:
         raise ParameterError(name, f"have shape {shape}", array.shape)
     kind = array.dtype.kind

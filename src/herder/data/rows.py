@@ -285,7 +285,7 @@ def read_choice(
 
 
 def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
-    rows = plain_array([] if given is None else given)
+    rows = plain_array([] if given is None else given, name)
     if rows.dtype.kind == "b":
         if rows.size != n:
             raise ParameterError(name, f"have {n} values as a mask", got=f"shape {rows.shape}")
@@ -310,7 +310,7 @@ def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> ND
         given = given.transpose("chain", "draw", ...)
     if form_of(given) in ("pandas", "polars") and given.shape[1] == 1:
         given = given.iloc[:, 0] if hasattr(given, "iloc") else given.to_series()
-    values = plain_array(given)
+    values = plain_array(given, name)
     shapes = dict.fromkeys([(n,), shape or (n,)])
     if values.shape not in {(n, 1), *shapes}:
         rule = f"have one value per row, shape {' or '.join(map(str, shapes))}"

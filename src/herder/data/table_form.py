@@ -90,7 +90,7 @@ def read_form(X: Any) -> TableForm:
         return TableForm("sparse", dtype=X.dtype)
     named = named_columns(X)
     if named is None:
-        return TableForm("array", dtype=plain_array(X).dtype)
+        return TableForm("array", dtype=plain_array(X, "X").dtype)
     if form not in ("pandas", "polars"):
         return TableForm("mapping", named[0])
     schema = dict(zip(named[0], X.dtypes, strict=True))

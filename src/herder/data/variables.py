@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
-from herder._errors import ParameterError
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of
 from herder.data.columns import Column, table_columns
 
@@ -233,13 +233,16 @@ def _encode_sparse(
     X: Any, variables: Sequence[Variable | None] | None, names: Sequence[str] | None
 ) -> Codes:
     matrix = summed_csr(X)
-    width = matrix.shape[1]
-    if 0 in matrix.shape:
+    if matrix.ndim != 2 or 0 in matrix.shape:
         found = f"shape {matrix.shape}: 0 sample(s)"
         raise ParameterError("X", "have at least 1 row and 1 column", got=found)
+    width = matrix.shape[1]
     right = np.isin(matrix.data, (0, 1))
+    if matrix.dtype.kind == "c":
+        raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
     if not right.all():
-        raise ValueError(f"a sparse X must hold 0 and 1 only, got {matrix.data[~right][0]!r}")
+        rule = "hold 0 and 1 only when it is sparse"
+        raise ParameterError("X", rule, matrix.data[~right].tolist()[0])
     labels = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
     if len(labels) != width:
         raise ParameterError("names", f"have one name per column ({width})", len(labels))

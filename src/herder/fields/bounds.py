@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import one_of
+from herder._validation import one_of, real_array
 from herder.core.summary import Summarised, Summary, Table
 from herder.data.variables import code_dtype
 from herder.models.moments import Moments
@@ -181,7 +181,7 @@ def expectation_bounds(
     (0.25, 0.75)
     """
     states = _all_states(moments)
-    values = np.asarray(function(states), dtype=np.float64)
+    values = real_array(function(states), "function", "return numbers")
     if values.ndim not in (1, 2) or len(values) != len(states):
         rule = f"return one value or one row for each of {len(states)} states"
         raise ParameterError("function", rule, got=f"shape {values.shape}")

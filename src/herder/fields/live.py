@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import non_negative_int, one_of
+from herder._validation import non_negative_int, one_of, plain_array, real_array
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
@@ -297,14 +297,14 @@ def _restarts(restarts: str, rows: NDArray[np.integer] | None) -> str:
 def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
     if scan is None:
         return np.arange(width)
-    order = np.asarray(scan)
+    order = plain_array(scan, "scan")
     if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(width)):
         raise ParameterError("scan", f"be a permutation of 0 ... {width - 1}", scan)
     return order.astype(np.intp)
 
 
 def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
-    start = np.asarray(start_weights)
+    start = plain_array(start_weights, "start_weights")
     if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
         rule = f"be {features.n_features} integers in units of 1/{features.units.total}"
         raise ParameterError("start_weights", rule, got=f"shape {start.shape} of {start.dtype}")
@@ -316,7 +316,7 @@ def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.
 def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
     if rates is None:
         return None
-    values = np.asarray(rates, dtype=float)
+    values = real_array(rates, "rates")
     if values.shape != (n_features,):
         raise ParameterError("rates", f"have shape ({n_features},)", values.shape)
     wrong = ~((values >= 1 / RATE_UNITS) & (values <= RATE_UNITS))
@@ -328,7 +328,7 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
 
 def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
     """Return rows of codes, which must be codes of the moments' values."""
-    codes = np.asarray(rows)
+    codes = plain_array(rows, name)
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
         rule = f"be codes of shape (n, {moments.n_variables})"
         raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")

@@ -15,6 +15,7 @@ from herder._validation import (
     non_negative_int,
     one_of,
     positive_int,
+    real_array,
     row_weights,
 )
 from herder.core.averages import RunningAverage
@@ -297,7 +298,7 @@ class MomentHerder(BaseEstimator):
 
         def total(codes: NDArray[np.integer]) -> NDArray[np.float64]:
             values = function(self._form.build(codes, self.moments_.variables))
-            numbers = np.asarray(values, dtype=float)
+            numbers = real_array(values, "function", "return numbers")
             if numbers.shape[:1] != (len(codes),):
                 got = f"shape {numbers.shape} for {len(codes)} rows"
                 raise ParameterError("function", "return one value per row", got=got)

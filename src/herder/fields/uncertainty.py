@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import positive_int, real_array
 from herder.core.summary import Summarised, Summary
 from herder.fields.bounds import Bounds, count_bounds, entry_table
 from herder.fields.live import HerdSettings, MomentHerd
@@ -110,12 +110,12 @@ def estimate_expectation(
     for name, settings in _variants(moments):
         live = MomentHerd(moments, **settings)
         states = live.advance(n_steps)
-        variants[name] = np.asarray(function(states), dtype=float)
+        variants[name] = _values(function, states)
         if name == "default":
             error, half = float(live.trace.error[-1]), n_steps // 2
             if half:
-                variants["first half"] = np.asarray(function(states[:half]), dtype=float)
-                variants["second half"] = np.asarray(function(states[half:]), dtype=float)
+                variants["first half"] = _values(function, states[:half])
+                variants["second half"] = _values(function, states[half:])
     stacked = np.stack(list(variants.values()))
     return Estimate(
         variants["default"], stacked.min(axis=0), stacked.max(axis=0), variants, error, bounds
@@ -174,3 +174,7 @@ def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:
         # a fixed shuffle: multiply by a step that shares no factor with the width
         step = next(s for s in range(width // 2 + 1, 2 * width) if np.gcd(s, width) == 1)
         yield "scan shuffled", {"scan": np.arange(width) * step % width}
+
+
+def _values(function: Callable[[Any], Any], states: NDArray[np.integer]) -> NDArray[np.float64]:
+    return real_array(function(states), "function", "return numbers")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import one_of
+from herder._validation import one_of, plain_array
 from herder.core.plain import Header, read_array
 from herder.data.rows import read_rows
 from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel
@@ -173,7 +173,7 @@ def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
     if score is None:
         rule = "hold the gradient of the log density at every row if kernel is 'stein'"
         raise ParameterError("score", rule, None)
-    given = np.asarray(score(values) if callable(score) else score)
+    given = plain_array(score(values) if callable(score) else score, "score")
     if given.size == values.size and given.shape[-1] == values.shape[-1]:
         given = given.reshape(values.shape)
     scores = numbers_at_rows(given, "score", values.shape)
@@ -209,7 +209,7 @@ def _complete(
 
 
 def _lengths(bandwidth: Any, n_features: int) -> Bandwidth:
-    lengths = np.asarray(bandwidth)
+    lengths = plain_array(bandwidth, "bandwidth")
     if lengths.dtype.kind not in "iuf" or lengths.ndim > 1:
         raise ParameterTypeError("bandwidth", BANDWIDTH_RULE, bandwidth)
     if lengths.ndim == 1 and len(lengths) != n_features:

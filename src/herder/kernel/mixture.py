@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import generator, positive_int
+from herder._validation import generator, positive_int, real_array
 from herder.kernel.bumps import Bumps, eliminate
 
 __all__ = ["GaussianMixture", "as_bandwidth", "as_floats", "halton"]
@@ -294,10 +294,7 @@ def _shares(weights: ArrayLike | None, k: int) -> NDArray[np.float64]:
 
 def as_floats(values: Any, name: str) -> NDArray[np.float64]:
     """Return ``values`` as finite floats."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(name, "be numbers", values) from None
+    array = real_array(values, name)
     if not np.isfinite(array).all():
         raise ParameterError(name, "be finite", got="NaN or infinity")
     return array

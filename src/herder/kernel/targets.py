@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import plain_array
 
 __all__ = ["GivenTarget", "numbers_at_rows", "read_target"]
 
@@ -44,7 +45,7 @@ def read_target(kernel_mean: Any, values: NDArray[Any]) -> GivenTarget:
     if function is None and callable(kernel_mean):
         function = kernel_mean
     try:
-        given = np.asarray(kernel_mean if function is None else function(values))
+        given = plain_array(kernel_mean if function is None else function(values), "kernel_mean")
     except Exception as problem:
         if function is None:
             raise

@@ -177,7 +177,7 @@ def random_couplings(
 def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
     """Return edges as (m, 2) with i < j, each once."""
     try:
-        pairs = plain_array(edges)
+        pairs = plain_array(edges, name)
     except ValueError:
         found = "rows of unlike length"
         raise ParameterError(name, "be pairs of site numbers", got=found) from None

@@ -45,7 +45,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterError
+from herder._validation import plain_array, real_array
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
 from herder.data.variables import Variable, alphabet
@@ -90,10 +91,10 @@ def read_counts(
         return _of_matrix(counts, total, names)
     found = [name.strip().lower() for name in named[0]]
     if not isinstance(counts, Mapping) and not {"variable_a", "count"} & set(found):
-        matrix = np.column_stack([np.asarray(column) for column in named[1]])
+        matrix = np.column_stack([plain_array(column, "counts") for column in named[1]])
         return _of_matrix(matrix, total, names or named[0])
     columns = {
-        name: np.asarray(column, dtype=object).tolist()
+        name: plain_array(column, "counts").astype(object).tolist()
         for name, column in zip(named[0], named[1], strict=True)
     }
     return moments_of_rows(columns, total=total, names=names)
@@ -161,11 +162,7 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
 
 
 def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None) -> Moments:
-    try:
-        matrix = np.asarray(counts, dtype=float)
-    except (TypeError, ValueError) as error:
-        rule = f"be a matrix of numbers or a plain table: {error}"
-        raise ParameterTypeError("counts", rule) from None
+    matrix = real_array(counts, "counts", "be a matrix of numbers or a plain table")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ParameterError("counts", "be a square matrix", got=f"shape {matrix.shape}")
     width = len(matrix)

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import plain_array
 from herder.models.factors import Field
 from herder.models.graph import Adjacency
 from herder.models.pairwise import PairwiseModel
@@ -49,7 +50,7 @@ def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> ND
 
 def _check_path(order: ArrayLike, n_sites: int, needed: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return an order that is given as numbers of sites; it must visit those that are needed."""
-    found = np.asarray(order)
+    found = plain_array(order, "order")
     if found.ndim != 1 or found.dtype.kind not in "iu":
         got = f"{found.dtype} {found.shape}"
         raise ParameterTypeError("order", "be a row of site numbers", got=got)
