@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from herder._errors import ParameterError
+from herder._errors import ParameterError, ParameterTypeError
 
 __all__ = ["distinct_columns", "sound_sparse", "summed_csr"]
 
@@ -18,6 +18,8 @@ TABLE = 2**12
 
 def sound_sparse(X: Any, name: str = "X") -> Any:
     """Return a sparse matrix that can be converted to CSR, if all its indices are in range."""
+    if not X.dtype.isnative:
+        raise ParameterTypeError(name, "have the byte order of this machine", got=str(X.dtype))
     try:
         if X.format == "coo":
             return type(X)((X.data, X.coords), shape=X.shape)  # which checks them

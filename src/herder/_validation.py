@@ -1,7 +1,7 @@
 """Checks at the public border. Every error reads ``name must be ..., got ...``."""
 
 import operator
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, SupportsIndex, TypeVar
 
@@ -12,12 +12,10 @@ from herder._csr import distinct_columns, sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 
 __all__ = [
-    "any_array",
     "check_classes",
     "check_fitted",
     "column_of_labels",
     "finite_number",
-    "first_repeat",
     "fit_points",
     "fit_rows",
     "form_of",
@@ -67,31 +65,32 @@ def form_of(table: Any) -> str:
     return "mapping" if isinstance(table, Mapping) else "array"
 
 
-def plain_array(values: Any) -> NDArray[Any]:
+def plain_array(
+    values: Any, name: str, rule: str = "be an array with rows of one length"
+) -> NDArray[Any]:
     """Return ``values`` as an array; hidden entries of masked ones become NaN, or None."""
+    if form_of(values) == "lazy":
+        raise ParameterTypeError(name, "be in memory", got=_NO_ROWS["lazy"])
     given: Any = values
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         given = np.ma.array(values)
     if not np.ma.is_masked(given):
-        return np.asarray(given)
+        try:
+            return np.asarray(given)
+        except (TypeError, ValueError, OverflowError) as error:  # an xarray Dataset, ragged rows
+            got = f"{type(values).__name__}: {error}"
+            raise ParameterTypeError(name, rule, got=got) from None
     if given.dtype.kind == "f":
         return given.filled(np.nan)
-    return given.astype(object).filled(None)
-
-
-def any_array(values: Any, name: str, rule: str) -> NDArray[Any]:
-    """Return ``values`` as `plain_array` does; what cannot be an array breaks the rule."""
-    try:
-        return plain_array(values)
-    except (TypeError, ValueError, OverflowError) as error:
-        got = f"{type(values).__name__}: {error}"
-        raise ParameterTypeError(name, rule, got=got) from None
+    found = np.array(given.data, dtype=object)
+    found[np.ma.getmaskarray(given)] = None
+    return found
 
 
 def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.float64]:
     """Return ``values`` as float64, NaN where they are hidden by a mask; refuse complex ones."""
     try:
-        given = plain_array(values)
+        given = plain_array(values, name)
         if given.dtype.kind not in "cmMVUS" and values is not None:
             with np.errstate(over="ignore"):  # to infinity, as any number that is too large
                 return np.asarray(given, np.float64)
@@ -99,16 +98,6 @@ def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.f
     except (TypeError, ValueError, OverflowError):
         found = type(values).__name__
     raise ParameterTypeError(name, rule, got=found)
-
-
-def first_repeat(names: Iterable[T]) -> T | None:
-    """Return the first name that came before, None if all are different."""
-    seen: set[T] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 def check_fitted(estimator: object, attribute: str) -> None:
@@ -158,17 +147,18 @@ def _validated(estimator: object, X: Any, **options: Any) -> Any:
     check: Any = validation.validate_data
     given = X
     if form in ("array", "sparse"):
-        rule = "be rows of numbers"
-        given = any_array(X, "X", rule) if form == "array" else sound_sparse(X)
+        given = plain_array(X, "X") if form == "array" else sound_sparse(X)
         if given.dtype.kind == "c":
             raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
+        if given.dtype.kind in "mM":
+            raise ParameterTypeError("X", "be rows of numbers", got=f"dtype {given.dtype}")
+    if form == "pandas" and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
     try:
         rows = check(estimator, given, dtype=[np.float64, np.float32], **options)
     except (TypeError, OverflowError) as error:
         raise ParameterTypeError("X", "be rows of numbers", got=f"{error}") from None
-    names = vars(estimator).get("feature_names_in_")
-    if names is not None and len(set(names)) < len(names):
-        raise ParameterError("X", "have unique column names", got=f"{first_repeat(names)!r} twice")
     return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
@@ -228,10 +218,10 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     from sklearn.utils import validation
 
     check: Any = validation
-    given = any_array(y, "y", "be a column of labels") if form_of(y) == "array" else y
+    given = plain_array(y, "y") if form_of(y) == "array" else y
+    if getattr(getattr(given, "dtype", None), "kind", "") in ("c", "V"):
+        raise ParameterTypeError("y", "hold labels", got=f"dtype {given.dtype}")
     labels = np.asarray(check.column_or_1d(given, warn=True))
-    if labels.dtype.kind in "cV":
-        raise ParameterTypeError("y", "hold labels", got=f"dtype {labels.dtype}")
     check.check_consistent_length(labels, np.empty(n_rows))
     if labels.dtype.kind == "f":
         check.assert_all_finite(labels, input_name="y")
@@ -314,9 +304,10 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
 
 
 def _real(value: Any, name: str, kind: str) -> float:
-    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
+    real = int | float | np.integer | np.floating
+    if isinstance(value, bool) or not isinstance(value, real):
         raise ParameterTypeError(name, f"be {kind}", value)
-    if isinstance(value, np.complexfloating | np.timedelta64):
+    if isinstance(value, np.timedelta64):
         raise ParameterTypeError(name, f"be {kind}", value)
     try:
         return float(value)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, finite_number, positive_int, real_array
+from herder._validation import finite_number, plain_array, positive_int, real_array
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
@@ -44,7 +44,7 @@ def count_distribution(X: Any, n_variables: int | None = None) -> NDArray[np.flo
     >>> count_distribution([[0, 1, 1], [0, 0, 1]])
     array([0. , 0.5, 0.5, 0. ])
     """
-    rows: Any = any_array(X, "X", "be a table with rows and columns")
+    rows: Any = plain_array(X, "X", "be a table with rows and columns")
     values = rows
     # SciPy's matrices are known by their method: SciPy itself is not imported for this.
     if hasattr(X, "tocsr"):
@@ -124,7 +124,8 @@ def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
     if not np.isfinite(cells).all() or (cells < 0).any():
         wrong = cells[~(np.isfinite(cells) & (cells >= 0))].flat[0]
         raise ParameterError(name, "hold finite non-negative numbers", wrong)
-    total = cells.sum()
+    with np.errstate(over="ignore"):
+        total = cells.sum()
     if not 0 < total < np.inf:
         raise ParameterError(name, "have a positive finite sum", total)
     return cells / total

@@ -1,5 +1,6 @@
 """Hashing: equal to a plain rendering of the formula, stateless over chunks, and plain errors."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -154,3 +155,15 @@ def test_a_data_frame_is_not_taken_for_its_column_names() -> None:
         hashed(frame)
     assert hashed(frame["text"]).shape[0] == 1
     assert hashed(frame.to_dict("records")).nnz == 2
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
+    with refuses("rows", match="hold finite numbers, got .* in row 1"):
+        hash_features([{"a": 1.0}, {"b": 2.0, "c": value}])
+
+
+@pytest.mark.parametrize("value", [1j, 10**400, [1.0]])
+def test_values_that_are_no_numbers_are_refused(value: object) -> None:
+    with refuses("rows", TypeError, match="row 1"):
+        hash_features([{"a": 1.0}, {"a": value}])

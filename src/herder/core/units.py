@@ -103,10 +103,7 @@ def as_numbers(values: ArrayLike, name: str, shape: tuple[int, ...] | None = Non
     >>> as_numbers([1, 2], "weights")
     array([1, 2])
     """
-    try:
-        array: NDArray[Any] = plain_array(values)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterTypeError(name, "be an array", got=type(values).__name__) from None
+    array = plain_array(values, name)
     if shape is not None and array.shape != shape:
         raise ParameterError(name, f"have shape {shape}", array.shape)
     kind = array.dtype.kind

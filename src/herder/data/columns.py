@@ -17,6 +17,9 @@ __all__ = ["Column", "is_missing", "named_columns", "table_columns"]
 #: Integers within a range this wide are counted; others are sorted, which is slower.
 COUNTED_RANGE = 65_536
 
+#: Longer integers are beyond all floats.
+LONGEST_INT = 1023
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
@@ -105,10 +108,7 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
 
 
 def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
-    try:
-        array = plain_array(X)
-    except (TypeError, ValueError) as error:
-        raise ParameterError("X", f"be a table with rows of one length, got: {error}") from error
+    array = plain_array(X, "X")
     if array.ndim != 2:
         found = f"shape {array.shape}. Reshape your data: X.reshape(-1, 1) for one column"
         raise ParameterError("X", "be a table with rows and columns (2-D)", got=found)
@@ -122,7 +122,7 @@ def _column(name: str, values: Any) -> Column:
         index[index < 0] = len(labels)
         return _occurring(name, [*labels, None], index, "object")
     try:
-        array = values.to_numpy() if hasattr(values, "to_numpy") else plain_array(values)
+        array = values.to_numpy() if hasattr(values, "to_numpy") else plain_array(values, "X")
     except ValueError as error:
         raise ParameterError("X", f"have 1-D columns, got in {name!r}: {error}") from error
     if array.ndim != 1:
@@ -176,6 +176,12 @@ def _object_column(name: str, array: NDArray[Any]) -> Column:
     position: dict[Any, int] = {}
     for value in distinct:
         label = None if is_missing(value) else _plain(value)
+        if isinstance(label, complex):
+            got = f"{label} in column {name!r}: Complex data not supported"
+            raise ParameterTypeError("X", "be real", got=got)
+        if isinstance(label, int) and label.bit_length() > LONGEST_INT:
+            got = f"one of {label.bit_length():,} bits in column {name!r}"
+            raise ParameterError("X", "hold integers that a float can hold", got=got)
         position[value] = labels.setdefault(label, len(labels))
     index = np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
     return Column(name, list(labels), index, "object")

@@ -147,10 +147,7 @@ def _read_array(table: Any) -> Numbers:
         raise ParameterError(
             "X", "have no masked values", got=f"{n}; drop these rows or fill them"
         )
-    try:
-        values = np.asarray(table)
-    except ValueError as error:
-        raise ParameterError("X", f"have rows of one length, got: {error}") from None
+    values = plain_array(table, "X")
     if values.dtype.names:
         remedy = "numpy.lib.recfunctions.structured_to_unstructured flattens it"
         raise ParameterTypeError("X", "be a plain 2-D array", got=f"a structured one: {remedy}")
@@ -172,7 +169,7 @@ def _read_array(table: Any) -> Numbers:
 
 
 def _read_mapping(table: Mapping[Any, Any]) -> Numbers:
-    arrays = {str(name): plain_array(values) for name, values in table.items()}
+    arrays = {str(name): plain_array(values, "X") for name, values in table.items()}
     shapes = {values.shape[:2] if values.ndim > 1 else values.shape for values in arrays.values()}
     if len(shapes) != 1 or shapes == {()}:
         found = {name: values.shape for name, values in arrays.items()}
@@ -265,7 +262,10 @@ def _odd_kind(values: NDArray[Any]) -> str:
 def _floats(values: NDArray[Any]) -> NDArray[np.floating]:
     """Return numbers as float64, short floats as float32; a copy only where one is needed."""
     narrow = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-    return values.astype(np.float32 if narrow else np.float64, copy=False)
+    try:
+        return values.astype(np.float32 if narrow else np.float64, copy=False)
+    except OverflowError as error:
+        raise ParameterError("X", f"hold numbers of ordinary size, got: {error}") from None
 
 
 def _require_numbers(names: Iterable[str], kinds: Iterable[str], remedy: str) -> None:

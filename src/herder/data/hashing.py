@@ -138,9 +138,14 @@ def hash_features(
 
     try:
         table: Any = hasher.transform(checked())
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         found = f"row {number}: {error}"
         raise ParameterTypeError("rows", f"hold {KINDS[kind][1]}", got=found) from None
+    wrong = ~np.isfinite(table.data)
+    if wrong.any():
+        at = int(wrong.argmax())
+        row = int(np.searchsorted(table.indptr, at, side="right")) - 1
+        raise ParameterError("rows", "hold finite numbers", got=f"{table.data[at]} in row {row}")
     if normalise:
         table = normalize(table, copy=False)
     return table

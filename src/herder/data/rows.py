@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, form_of, row_weights
+from herder._validation import form_of, plain_array, row_weights
 from herder.core.summary import counted
 from herder.data.columns import is_missing
 from herder.data.forms import locate, read_numbers, take_rows
@@ -285,7 +285,7 @@ def read_choice(
 
 
 def _indices(given: ArrayLike | None, name: str, n: int) -> NDArray[np.intp]:
-    rows = any_array([] if given is None else given, name, "be row numbers, or a mask")
+    rows = plain_array([] if given is None else given, name, "be row numbers, or a mask")
     if rows.dtype.kind == "b":
         if rows.size != n:
             raise ParameterError(name, f"have {n} values as a mask", got=f"shape {rows.shape}")
@@ -310,7 +310,7 @@ def _per_row(given: Any, name: str, n: int, shape: tuple[int, ...] | None) -> ND
         given = given.transpose("chain", "draw", ...)
     if form_of(given) in ("pandas", "polars") and given.shape[1] == 1:
         given = given.iloc[:, 0] if hasattr(given, "iloc") else given.to_series()
-    values = any_array(given, name, "have one value per row")
+    values = plain_array(given, name, "have one value per row")
     shapes = dict.fromkeys([(n,), shape or (n,)])
     if values.shape not in {(n, 1), *shapes}:
         rule = f"have one value per row, shape {' or '.join(map(str, shapes))}"

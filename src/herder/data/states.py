@@ -121,7 +121,7 @@ def _first_text(X: Any) -> str | None:
             return None
         named = tuple(f"x{i}" for i in range(table.shape[1])), list(table.T)
     for name, column in zip(*named, strict=True):
-        for row, value in enumerate(np.atleast_1d(np.asarray(column, object))):
+        for row, value in enumerate(np.ravel(np.asarray(column, object))):
             if isinstance(value, str | bytes) and not python_reads(value):
                 return f"{value!r} in row {row}, column {name}"
     return None
@@ -136,7 +136,7 @@ def _read_columns(estimator: Any, X: Mapping[Any, Any], *, reset: bool) -> Any:
     if not reset and known is not None and names.tolist() != known.tolist():
         rule = f"have the columns {known[:NAMED].tolist()} ... of fit in their order"
         raise ParameterError("X", rule, got=f"{names[:NAMED].tolist()} ...")
-    columns = [plain_array(column) for column in X.values()]
+    columns = [plain_array(column, "X") for column in X.values()]
     shapes = sorted({column.shape for column in columns})
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise ParameterError("X", "have columns of one length", got=f"shapes {shapes}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._validation import any_array, form_of
+from herder._validation import form_of, plain_array
 from herder.data.columns import named_columns
 from herder.data.variables import Variable, decode
 
@@ -90,7 +90,7 @@ def read_form(X: Any) -> TableForm:
         return TableForm("sparse", dtype=X.dtype)
     named = named_columns(X)
     if named is None:
-        return TableForm("array", dtype=any_array(X, "X", "be a table").dtype)
+        return TableForm("array", dtype=plain_array(X, "X", "be a table").dtype)
     if form not in ("pandas", "polars"):
         return TableForm("mapping", named[0])
     schema = dict(zip(named[0], X.dtypes, strict=True))

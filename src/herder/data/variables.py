@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import listed, of_kind
 from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
-from herder._errors import ParameterError
-from herder._validation import any_array, one_of
+from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import one_of, plain_array
 from herder.data.columns import Column, table_columns
 
 __all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]
@@ -171,7 +171,7 @@ def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[
     >>> decode([[0], [1]], [Variable("sex", ("f", "m"))])
     {'sex': array(['f', 'm'], dtype=object)}
     """
-    codes = any_array(rows, "rows", "be codes")
+    codes = plain_array(rows, "rows", "be codes")
     variables = [
         of_kind(one, "variables", Variable, "a sequence of Variable")
         for one in listed(variables, "variables", "Variable")
@@ -250,13 +250,16 @@ def _encode_sparse(
     X: Any, variables: Sequence[Variable | None] | None, names: Sequence[str] | None
 ) -> Codes:
     matrix = summed_csr(X)
-    width = matrix.shape[1]
-    if 0 in matrix.shape:
+    if matrix.ndim != 2 or 0 in matrix.shape:
         found = f"shape {matrix.shape}: 0 sample(s)"
         raise ParameterError("X", "have at least 1 row and 1 column", got=found)
+    width = matrix.shape[1]
     right = np.isin(matrix.data, (0, 1))
+    if matrix.dtype.kind == "c":
+        raise ParameterTypeError("X", "be real", got="others: Complex data not supported")
     if not right.all():
-        raise ValueError(f"a sparse X must hold 0 and 1 only, got {matrix.data[~right][0]!r}")
+        rule = "hold 0 and 1 only when it is sparse"
+        raise ParameterError("X", rule, matrix.data[~right].tolist()[0])
     labels = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
     if len(labels) != width:
         raise ParameterError("names", f"have one name per column ({width})", len(labels))

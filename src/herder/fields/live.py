@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._arguments import of_kind
 from herder._errors import ParameterError
-from herder._validation import any_array, non_negative_int, one_of, real_array
+from herder._validation import non_negative_int, one_of, plain_array, real_array
 from herder.core.plain import LARGEST_COUNT
 from herder.core.units import largest
 from herder.data.variables import code_dtype
@@ -340,7 +340,7 @@ def _as_scan(scan: ArrayLike | None, width: int) -> NDArray[np.intp]:
 
 
 def _as_start(start_weights: ArrayLike, features: CliqueFeatures) -> NDArray[np.int64]:
-    start = any_array(start_weights, "start_weights", "be integers")
+    start = plain_array(start_weights, "start_weights", "be integers")
     if start.shape != (features.n_features,) or start.dtype.kind not in "iu":
         rule = f"be {features.n_features} integers in units of 1/{features.units.total}"
         raise ParameterError("start_weights", rule, got=f"shape {start.shape} of {start.dtype}")
@@ -364,7 +364,7 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
 
 def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
     """Return rows of codes, which must be codes of the moments' values."""
-    codes = any_array(rows, name, "be codes")
+    codes = plain_array(rows, name, "be codes")
     if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
         rule = f"be codes of shape (n, {moments.n_variables})"
         raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")

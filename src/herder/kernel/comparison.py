@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import positive_int
+from herder._validation import positive_int, real_array
 from herder.core.blas import one_blas_thread
 from herder.core.summary import Summarised, Summary, Table, Text, counted, show
 
@@ -210,7 +210,7 @@ def compare_columns(
     """
     n, d = values.shape
     chosen = np.asarray(indices, dtype=np.intp)
-    levels = np.asarray(quantiles, dtype=np.float64)
+    levels = real_array(quantiles, "quantiles")
     if not chosen.size:
         raise ParameterError("indices", "hold at least one row", got="none")
     if not ((levels > 0) & (levels < 1)).all():
@@ -246,7 +246,7 @@ def compare_columns(
 
 
 def _share(weights: ArrayLike, name: str) -> NDArray[np.float64]:
-    given = np.asarray(weights, dtype=np.float64)
+    given = real_array(weights, name)
     total = given.sum()
     if not 0 < total < np.inf:
         raise ParameterError(name, "have a positive finite sum", total)

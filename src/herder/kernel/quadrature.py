@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import one_of, positive_int
+from herder._validation import one_of, positive_int, real_array
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.kernel.candidates import Candidates
@@ -254,7 +254,7 @@ def _checked(
     gram: ArrayLike, target: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return both as float64 arrays, if they fit."""
-    matrix, aim = np.asarray(gram, np.float64), np.asarray(target, np.float64)
+    matrix, aim = real_array(gram, "gram"), real_array(target, "target")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ParameterError("gram", "be a square matrix", got=f"an array of shape {matrix.shape}")
     if aim.shape != matrix.shape[:1]:

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from herder._arguments import flag
-from herder._validation import row_weights, whole_or_not
+from herder._validation import whole_or_not
 from herder.core.blas import one_blas_thread
 from herder.data.states import column_names, read_codes
 from herder.learn.fit import warn_of_fit
 from herder.learn.fitted import FittedMachine
 from herder.learn.methods import Method, learn
 from herder.learn.online import OnlineFit
-from herder.learn.rows import warn_of_constants
+from herder.learn.rows import count_rows, warn_of_constants
 
 __all__ = ["BoltzmannMachine"]
 
@@ -204,7 +204,7 @@ class BoltzmannMachine(FittedMachine):
         with whole_or_not(self), one_blas_thread():
             codes, states = read_codes(self, X, wanted, reset=first, binarize=self.binarize)
             method = Method.of(self, states[0])
-            counts = row_weights(sample_weight, len(codes))
+            counts = count_rows(sample_weight, len(codes))
             known: OnlineFit | None = vars(self).get("_stream")
             if known is not None:
                 stream = copy.deepcopy(known)

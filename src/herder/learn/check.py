@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from herder._validation import positive_int
+from herder._validation import generator, positive_int
 from herder.core.blas import one_blas_thread
 from herder.learn.comparison import Comparison, FitCheck
 from herder.learn.fit import FitReport
@@ -122,6 +122,7 @@ def check_fit(
     True
     """
     n_samples = positive_int(n_samples, "n_samples")
+    generator(random_state)  # refuses a wrong one for exact sums too
     bits = model.to_states((0, 1))
     n, n_rows = bits.n_sites, sample.total
     with one_blas_thread():  # the same bits for any number of threads

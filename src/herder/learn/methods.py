@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, generator, one_of, positive_int, positive_number
+from herder._validation import generator, one_of, plain_array, positive_int, positive_number
 from herder.learn.fit import Fit, FitReport
 from herder.learn.penalty_choice import choose_alpha, default_alphas
 from herder.learn.pseudo import Start, fit_pl, symmetrise
@@ -79,7 +79,7 @@ class Method:
         descent["random_state"] = machine.random_state
         alphas = machine.alphas
         if alphas is not None:
-            if np.ndim(any_array(alphas, "alphas", "be a list of numbers")) != 1:
+            if np.ndim(plain_array(alphas, "alphas", "be a list of numbers")) != 1:
                 raise ParameterTypeError("alphas", "be a list of numbers", alphas)
             if not len(alphas):
                 raise ParameterError("alphas", "hold a number", got="none")

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import generator, non_negative_int, positive_int
+from herder._validation import generator, non_negative_int, positive_int, real_array
 from herder.core.blas import one_blas_thread
 from herder.models.pairwise import PairwiseModel
 
@@ -291,10 +291,7 @@ def _read_rows(
     model: PairwiseModel, X: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return rows over 0/1, 0 where they are unknown, and where that is."""
-    try:
-        rows = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterTypeError("X", "be numbers, NaN where unknown") from None
+    rows = real_array(X, "X", "be numbers, NaN where unknown")
     if rows.ndim != 2 or rows.shape[1] != model.n_sites:
         rule = f"have {model.n_sites} sites in each row"
         raise ParameterError("X", rule, got=f"shape {rows.shape}")

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import generator, positive_int, row_weights
+from herder._validation import generator, positive_int, real_array
 from herder.learn.fit import Fit
 from herder.learn.pseudo import log_pseudo_likelihood
-from herder.learn.rows import DistinctRows, constant_bias, merge_rows
+from herder.learn.rows import DistinctRows, constant_bias, count_rows, merge_rows
 
 __all__ = ["PenaltyChoice", "choose_alpha", "default_alphas"]
 
@@ -121,8 +121,8 @@ def choose_alpha(
     random_state : int, Generator or None
         Draws the folds.
     """
-    counts = row_weights(sample_weight, len(codes))
-    ordered = np.sort(np.asarray(alphas, float))[::-1]
+    counts = count_rows(sample_weight, len(codes))
+    ordered = np.sort(real_array(alphas, "alphas"))[::-1]
     scores, independent, weights = [], [], []
     for train, test in _folds(codes, cv, random_state):
         if not counts[train].any() or not counts[test].any():

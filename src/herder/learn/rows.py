@@ -18,6 +18,7 @@ __all__ = [
     "ConstantColumnWarning",
     "DistinctRows",
     "constant_bias",
+    "count_rows",
     "effective_rows",
     "find_duplicate_columns",
     "merge_rows",
@@ -26,6 +27,9 @@ __all__ = [
 
 #: Columns that a warning names.
 NAMED = 5
+
+#: Rows that a float can count one by one.
+MOST_ROWS = 2.0**53
 
 
 class ConstantColumnWarning(UserWarning):
@@ -78,9 +82,18 @@ class DistinctRows:
         return DistinctRows(np.ascontiguousarray(self.rows[:, chosen]), self.weights, self.total)
 
 
+def count_rows(sample_weight: object, n_rows: int) -> NDArray[np.float64]:
+    """Return how often each row counts."""
+    counts = row_weights(sample_weight, n_rows)
+    if counts.sum() > MOST_ROWS:
+        rule = f"have a sum of at most {MOST_ROWS:g}, to which a row more can be added"
+        raise ParameterError("sample_weight", rule, got=f"{counts.sum():g}: divide by a constant")
+    return counts
+
+
 def merge_rows(codes: NDArray[np.uint8], sample_weight: object = None) -> DistinctRows:
     """Merge equal rows, and leave out rows of weight zero."""
-    counts = row_weights(sample_weight, len(codes))
+    counts = count_rows(sample_weight, len(codes))
     if sample_weight is not None and not counts.all():
         codes, counts = codes[counts > 0], counts[counts > 0]
         if not len(codes):
@@ -108,9 +121,9 @@ def effective_rows(counts: NDArray[np.float64]) -> float:
     """
     if (counts == np.floor(counts)).all():
         return float(counts.sum())
-    if not 1e-140 < counts.max() < 1e140:  # or squares are no floats
-        counts = counts / counts.max()
-    return float(counts.sum() ** 2 / (counts**2).sum())
+    # times a power of two, which changes no digit and keeps squares from overflow and zero
+    scaled = np.ldexp(counts, -np.frexp(counts.max())[1])
+    return float(scaled.sum() ** 2 / (scaled**2).sum())
 
 
 def _keys(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

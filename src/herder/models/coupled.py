@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, positive_number
+from herder._validation import plain_array, positive_number
 from herder.core.blas import one_blas_thread
 from herder.core.plain import Arrays, Header, read_array, read_texts
 from herder.core.state import State
@@ -83,7 +83,7 @@ class Coupled(ABC):
 
     def codes(self, x: ArrayLike, name: str = "x") -> NDArray[np.uint8]:
         """Return states as rows of codes from 0, the lowest state, checked."""
-        rows = np.atleast_2d(any_array(x, name, "be numbers"))
+        rows = np.atleast_2d(plain_array(x, name, "be numbers"))
         if rows.ndim != 2 or rows.shape[1] != self.n_sites:
             rule = f"have {self.n_sites} sites in each row"
             raise ParameterError(name, rule, got=f"shape {rows.shape}")

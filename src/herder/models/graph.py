@@ -11,7 +11,7 @@ from scipy import sparse
 from herder._arguments import flag
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, finite_number, real_array
+from herder._validation import finite_number, plain_array, real_array
 
 __all__ = [
     "Adjacency",
@@ -178,7 +178,7 @@ def random_couplings(
 
 def check_edges(edges: ArrayLike, n_sites: int, name: str = "edges") -> NDArray[np.intp]:
     """Return edges as (m, 2) with i < j, each once."""
-    pairs = any_array(edges, name, "be pairs of site numbers")
+    pairs = plain_array(edges, name, "be pairs of site numbers")
     if not pairs.size:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

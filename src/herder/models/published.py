@@ -48,8 +48,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._arguments import listed
-from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_number
+from herder._errors import ParameterError
+from herder._validation import plain_array, positive_number, real_array
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
 from herder.data.csv_table import csv_names
@@ -98,10 +98,10 @@ def read_counts(
     if not isinstance(counts, Mapping) and not {"variable_a", "count"} & set(found):
         if not named[1]:
             raise ParameterError("counts", "have columns", got="none")
-        matrix = np.column_stack([np.asarray(column) for column in named[1]])
+        matrix = np.column_stack([plain_array(column, "counts") for column in named[1]])
         return _of_matrix(matrix, total, names or named[0])
     columns = {
-        name: np.asarray(column, dtype=object).tolist()
+        name: plain_array(column, "counts").astype(object).tolist()
         for name, column in zip(named[0], named[1], strict=True)
     }
     return moments_of_rows(columns, total=total, names=names)
@@ -186,11 +186,7 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
 
 
 def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None) -> Moments:
-    try:
-        matrix = np.asarray(counts, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        rule = f"be a matrix of numbers or a plain table: {error}"
-        raise ParameterTypeError("counts", rule) from None
+    matrix = real_array(counts, "counts", "be a matrix of numbers or a plain table")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ParameterError("counts", "be a square matrix", got=f"shape {matrix.shape}")
     width = len(matrix)

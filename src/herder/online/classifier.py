@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
-    any_array,
     check_fitted,
     fit_rows,
     generator,
@@ -47,6 +46,7 @@ from herder.online.labels import (
     distinct_labels,
     join_labels,
     place_labels,
+    read_known,
     read_labels,
 )
 from herder.online.rules import Rule
@@ -70,6 +70,10 @@ LASTING = (
     "coef0",
     "budget",
 )
+
+
+#: Largest rate of a row: C is at most 1e100, and the square of a rate must be finite.
+LARGEST_RATE = 1e150
 
 
 class OnlineClassifier(FittedClassifier):
@@ -188,9 +192,7 @@ class OnlineClassifier(FittedClassifier):
             rows = fit_rows(self, X, reset=first, finite=False)
             weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
-            known = None
-            if classes is not None:
-                known = distinct_labels(any_array(classes, "classes", "be labels"))[0]
+            known = None if classes is None else read_known(classes)
             if first:
                 self._open(rows.shape[1], labels, known)
             else:
@@ -333,10 +335,15 @@ class OnlineClassifier(FittedClassifier):
         whole: bool,
     ) -> NDArray[np.float64]:
         """Return C times the weight of each row."""
-        rates = weight * self._rate()
-        if self.class_weight is None:
-            return rates
-        return rates * class_factors(self.class_weight, classes, places, whole=whole)
+        with np.errstate(over="ignore"):
+            rates = weight * self._rate()
+            if self.class_weight is not None:
+                rates = rates * class_factors(self.class_weight, classes, places, whole=whole)
+        if rates.max(initial=0.0) > LARGEST_RATE:
+            name = "sample_weight" if weight.max() > 1.0 else "class_weight"
+            rule = f"be at most {LARGEST_RATE:g} when multiplied by C"
+            raise ParameterError(name, rule, got=f"{rates.max():g}")
+        return rates
 
     def memory(self, n_features: int, n_classes: int) -> int:
         """Return the bytes of a model, and as much again while it is written or widened.

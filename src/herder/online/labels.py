@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import check_classes, column_of_labels, one_of, row_weights
+from herder._validation import check_classes, column_of_labels, one_of, plain_array, row_weights
 
 __all__ = [
     "class_factors",
     "distinct_labels",
     "join_labels",
     "place_labels",
+    "read_known",
     "read_labels",
 ]
 
@@ -26,10 +27,8 @@ def read_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
     if type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in PLAIN_KINDS:
         return y
     if y is None:
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None: y must hold the "
-            "class of each row"
-        )
+        got = "none: this estimator requires y to be passed, but the target y is None"
+        raise ParameterError("y", "hold the class of each row", got=got)
     labels = column_of_labels(y, n_rows)
     if labels.dtype == object:
         for row, label in enumerate(labels.tolist()):
@@ -49,6 +48,17 @@ def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
     if labels.ndim != 1 or labels.dtype.kind not in PLAIN_KINDS:
         check_classes(labels)
     return np.unique(labels, return_inverse=True)
+
+
+def read_known(classes: ArrayLike) -> NDArray[Any]:
+    """Return a list of classes in order, none of them missing."""
+    labels = plain_array(classes, "classes")
+    if labels.dtype.kind == "c":
+        raise ParameterTypeError("classes", "be labels", got=f"dtype {labels.dtype}")
+    for label in labels.ravel().tolist():
+        if label is None or label != label:
+            raise ParameterError("classes", "be labels", got=repr(label))
+    return distinct_labels(labels)[0]
 
 
 def place_labels(

@@ -39,6 +39,9 @@ FIRST_PLACES = 64
 #: The place of names that are not known, and the first place that is given to a name.
 STRANGE, FIRST = 1, 2
 
+#: Largest weight of a row: times C, which is at most 1e100, its square is finite.
+LARGEST_WEIGHT = 1e50
+
 #: Bytes of a value and of a place: a row is written after that of the bias.
 VALUE_BYTES, PLACE_BYTES = 8, 4
 
@@ -82,8 +85,8 @@ class NamedModel:
 
     def learn(self, x: Row, y: Hashable, w: float) -> None:
         """Learn a row."""
-        if not 0.0 <= w < math.inf:
-            raise ParameterError("w", "be a finite number of 0 or more", w)
+        if not 0.0 <= w <= LARGEST_WEIGHT:
+            raise ParameterError("w", f"be a number from 0 to {LARGEST_WEIGHT:g}", w)
         place = self.places.get(y)
         if place is None:
             check_finite(self.values_of(x), list(x))

@@ -206,7 +206,8 @@ class Ballot:
         for b, voters in enumerate(self.voters):
             targets = np.where(training.labels == (b if self.n_blocks > 1 else 1), 1.0, -1.0)
             steps = (targets * training.rates)[order]
-            turns = np.flatnonzero((scores[b][order] * steps <= 0.0) & (steps != 0.0))
+            signs = np.sign(scores[b][order])  # products of both might overflow
+            turns = np.flatnonzero((signs * steps <= 0.0) & (steps != 0.0))
             if turns.size:
                 births = np.asarray(turns + self.last.seen + 1, np.float64)
                 voters.add(training.rows[order[turns]], steps[turns], births)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from herder._arguments import listed, mapping
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, real_array
+from herder._validation import plain_array, real_array
 
 __all__ = ["by_label", "indices", "numbers", "require_drawable", "texts"]
 
@@ -42,7 +42,7 @@ def by_label(values: Any, name: str) -> dict[Any, Any]:
 
 def indices(values: Any, name: str, n: int) -> NDArray[np.intp]:
     """Return numbers of some of n rows."""
-    found = any_array(values, name, "be row numbers")
+    found = plain_array(values, name, "be row numbers")
     if found.ndim != 1 or not found.size or found.dtype.kind not in "iu":
         raise ParameterTypeError(name, "be row numbers", got=f"{found.dtype} {found.shape}")
     if found.min() < 0 or found.max() >= n:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from herder._arguments import flag, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, check_fitted, finite_number
+from herder._validation import check_fitted, finite_number, plain_array
 from herder.models.exact import Exact
 from herder.models.graph import check_shape
 from herder.models.pairwise import PairwiseModel
@@ -139,7 +139,7 @@ def plot_state(
         One for each value that a site can have, the lowest first.
     """
     height, width = _shape_of(shape)
-    states = np.atleast_2d(any_array(x, "x", "be states"))
+    states = np.atleast_2d(plain_array(x, "x", "be states"))
     if states.dtype.kind not in "biuf" or np.isnan(states).any():
         raise ParameterTypeError("x", "be states", got=str(states.dtype))
     if states.ndim != 2 or states.shape[1] != height * width or not len(states):

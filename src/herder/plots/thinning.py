@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._arguments import check_function
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array, positive_int, row_weights
+from herder._validation import plain_array, positive_int, row_weights
 from herder.kernel.result import Thinning
 from herder.plots._inputs import indices, numbers, require_drawable, texts
 from herder.plots._style import GREY, INK, SERIES, Figure, log_line, new_figure, tidy
@@ -261,7 +261,7 @@ def _shares(weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
 
 def _table(X: ArrayLike) -> NDArray[Any]:
     """Return the sample, which may be memory-mapped, as it is."""
-    values = any_array(X, "X", "be a table of numbers")
+    values = plain_array(X, "X", "be a table of numbers")
     if values.ndim != 2 or 0 in values.shape or values.dtype.kind not in "biuf":
         got = f"{values.dtype} {values.shape}"
         raise ParameterTypeError("X", "be a table of numbers", got=got)

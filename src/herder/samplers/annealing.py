@@ -30,7 +30,7 @@ from scipy.special import logsumexp
 
 from herder._arguments import function_or_none
 from herder._errors import ParameterError
-from herder._validation import one_of, positive_int
+from herder._validation import generator, one_of, positive_int
 from herder.core.lanes import Progress, WorkUnit, run_lanes
 from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of
@@ -165,6 +165,7 @@ def log_partition(
     function_or_none(progress, "progress")
     n_chains = positive_int(n_chains, "n_chains")
     n_temperatures = positive_int(n_temperatures, "n_temperatures")
+    generator(random_state)  # refuses a wrong one for exact sums too
     if n_chains < 2:
         raise ParameterError("n_chains", "be at least 2, or there is no error", n_chains)
     if method != "ais":

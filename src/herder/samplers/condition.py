@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import any_array
+from herder._validation import plain_array
 from herder.models.pairwise import PairwiseModel
 from herder.samplers.orders import Field, check_model, scan_order
 
@@ -40,7 +40,7 @@ class ConditionedModel:
         """Return the free sites of first states, one for each chain."""
         if start is None:
             return [None] * n_chains
-        given = np.array(any_array(start, "start", "be states"), ndmin=1)
+        given = np.array(plain_array(start, "start", "be states"), ndmin=1)
         if given.shape[-1] == self.model.n_sites and given.ndim <= 2:
             given[..., self.held] = 1  # a state of every model, and of every type of number
         codes = self.model.codes(given, "start")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array
+from herder._validation import plain_array
 from herder.core.plain import Arrays, read_array
 from herder.core.state import nest, unnest
 from herder.samplers import _monitor_jit as _jit
@@ -120,7 +120,7 @@ class Monitor:
 
     def _values(self, name: str, values: Any, n_rows: int) -> NDArray[np.float64]:
         """Return the values of a function, checked and added to its sum."""
-        found = any_array(values, "functions", "return numbers")
+        found = plain_array(values, "functions", "return numbers")
         if found.dtype.kind not in "biuf":
             raise ParameterTypeError("functions", "return numbers", got=f"{found.dtype} of {name}")
         if found.shape[:1] != (n_rows,):

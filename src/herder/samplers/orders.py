@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import any_array
+from herder._validation import plain_array
 from herder.models.factors import Field, check_model
 from herder.models.graph import Adjacency
 
@@ -27,7 +27,7 @@ def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> ND
         Sites that are left out, wherever they are in the order.
     """
     check_model(model)
-    sites, fixed = np.arange(model.n_sites), any_array(held, "held", "be site numbers")
+    sites, fixed = np.arange(model.n_sites), plain_array(held, "held", "be site numbers")
     if fixed.size and (fixed.ndim != 1 or fixed.dtype.kind not in "iu"):
         raise ParameterTypeError("held", "be site numbers", got=f"{fixed.dtype} {fixed.shape}")
     if not isinstance(order, str):
@@ -44,7 +44,7 @@ def scan_order(model: Field, order: str | ArrayLike, held: ArrayLike = ()) -> ND
 
 def _check_path(order: ArrayLike, n_sites: int, needed: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return an order that is given as numbers of sites; it must visit those that are needed."""
-    found = any_array(order, "order", "be a row of site numbers")
+    found = plain_array(order, "order", "be a row of site numbers")
     if found.ndim != 1 or found.dtype.kind not in "iu":
         got = f"{found.dtype} {found.shape}"
         raise ParameterTypeError("order", "be a row of site numbers", got=got)

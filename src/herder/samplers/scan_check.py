@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
-from herder._validation import any_array, positive_int
+from herder._validation import plain_array, positive_int
 from herder.core.summary import Picture, Section, Summarised, Summary, Table, Text, counted, show
 from herder.metrics import total_variation
 from herder.models.graph import split_couplings
@@ -153,7 +153,7 @@ def check_scan_orders(
     if isinstance(orders, str) or not isinstance(orders, Sequence) or not len(orders):
         raise ParameterError("orders", "be a list of orders", orders)
     labels = [
-        o if isinstance(o, str) else str(any_array(o, "orders", "be orders").tolist())
+        o if isinstance(o, str) else str(plain_array(o, "orders", "be orders").tolist())
         for o in orders
     ]
     paths = {label: scan_order(model, o) for label, o in zip(labels, orders, strict=True)}
