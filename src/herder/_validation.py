@@ -78,8 +78,8 @@ def plain_array(
         try:
             return np.asarray(given)
         except (TypeError, ValueError, OverflowError) as error:  # an xarray Dataset, ragged rows
-            got = f"{type(values).__name__}: {error}"
-            raise ParameterTypeError(name, rule, got=got) from None
+            kind = ParameterError if isinstance(error, ValueError) else ParameterTypeError
+            raise kind(name, rule, got=f"{type(values).__name__}: {error}") from None
     if given.dtype.kind == "f":
         return given.filled(np.nan)
     found = np.array(given.data, dtype=object)

@@ -154,8 +154,6 @@ def test_the_text_says_what_was_matched_and_copied(run):
     assert re.search(r"moments +exact +counts of 5 rows", text)
     error = re.escape(format(found.moment_error, ".2e"))
     assert re.search(rf"moment error +{error} +at most", text)
-        rf"moment error +{re.escape(format(found.moment_error, '.2e'))} +at most", text
-    )
     assert re.search(rf"copied rows +{found.copied:.2%} ", text)
     assert re.search(rf"duplicates +{found.duplicate_share:.2%} ", text)
 
