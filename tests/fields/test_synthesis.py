@@ -152,7 +152,7 @@ def test_the_text_says_what_was_matched_and_copied(run):
     found = run.diagnostics
     assert re.search(r"used +only counts +of rows.csv, none of its rows", text)
     assert re.search(r"moments +exact +counts of 5 rows", text)
-    error = re.escape(format(found.moment_error, ".2e"))
+    error = re.escape(f"{found.moment_error:.2e}")
     assert re.search(rf"moment error +{error} +at most", text)
     assert re.search(rf"copied rows +{found.copied:.2%} ", text)
     assert re.search(rf"duplicates +{found.duplicate_share:.2%} ", text)

@@ -161,6 +161,11 @@ class BinaryHerd(Engine):
             number=number,
             tally=np.array([0, setup.t, 0, 0, 0, len(pool.rows), 0], dtype=np.int64),
         )
+        self._ones = [*target[:2], self._herd.target3]  # what counts lose with the clock
+        if triples:
+            self._ones = self._dense(_ones(features, features.target)[0])
+            self._arrange(self._ones)
+            self._ones[2] = fitted(self._ones[2], 0, np.int16)
         on = np.flatnonzero(setup.state[scan]).astype(np.int32)
         self._herd.tally[_jit.ACTIVE] = _jit.jump(self._herd, on, self.order, self.signed)
         if fixed:
@@ -197,13 +202,12 @@ class BinaryHerd(Engine):
             count3 = herd.count3
             if turns:
                 herd.number[_jit.CLOCK] -= turns * self.total
-                ones = self._dense(_ones(self._features, self._features.target)[0])
-                self._arrange(ones)
-                count3 = count3 - turns * ones[2]
+                ones1, ones2, ones3 = self._ones
+                count3 = count3 - turns * ones3.astype(np.int64)
                 if self.signed:
                     herd.number[_jit.COUNT0] -= turns * self.total
-                    herd.count1[:] -= turns * ones[0]
-                    herd.count2[:] -= turns * ones[1]
+                    herd.count1[:] -= turns * ones1
+                    herd.count2[:] -= turns * ones2
             if self.signed:
                 herd.near[:] = 8.0 * self.total * (herd.count2 @ herd.on.astype(float))
                 reach = np.abs(herd.number[[_jit.CLOCK, _jit.COUNT0]]).max() + MAX_STEPS
