@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
+from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
@@ -89,6 +90,18 @@ class Thinning:
         target, norm = self._reference
         square = norm - 2 * float(self.weights @ target[self.indices]) + self._own
         return square if np.isnan(square) else root(square, max(norm, self._own))
+
+    def compute_mmd(self, progress: Progress | None = None) -> float:
+        """Compute `mmd` now, and keep it.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called as ``progress(share, note)`` on the way.
+        """
+        if self._task.given is None and "_reference" not in vars(self):
+            vars(self)["_reference"] = self._mean(progress)
+        return self.mmd
 
     @cached_property
     def mmd_random(self) -> float:
@@ -320,7 +333,11 @@ class Thinning:
         task = self._task
         if task.given is not None:
             return task.given.values, task.given.squared_norm
-        mean = self._candidates.mean(task.weight)
+        return self._mean(None)
+
+    def _mean(self, progress: Progress | None) -> tuple[NDArray[np.float64], float]:
+        task = self._task
+        mean = self._candidates.mean(task.weight, progress=progress)
         return mean, float(task.mass @ mean)
 
     @cached_property
