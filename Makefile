@@ -22,6 +22,7 @@ LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_moment
 	@touch $@
 
 .venv/stamp-docs: .venv/stamp
+	@echo "Installing what the site is built with"
 	$(PIP) -e '.[docs]'
 	@touch $@
 
@@ -46,7 +47,8 @@ slow: .venv/stamp
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --hypothesis-profile many $(LOOPS)
 
 docs: .venv/stamp-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Building the site; the scripts of the gallery that changed are run, all of them take about ten minutes"
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "The site: $(CURDIR)/docs/_build/html/index.html"
 
 papers: .venv/stamp

@@ -3,9 +3,10 @@
 Nothing heavy is imported here: the command line uses it before a verb runs.
 """
 
+from collections.abc import Iterable
 from numbers import Number
 
-__all__ = ["ParameterError", "ParameterTypeError"]
+__all__ = ["ParameterError", "ParameterTypeError", "with_nearest"]
 
 
 class ParameterError(ValueError):
@@ -60,3 +61,17 @@ class ParameterError(ValueError):
 
 class ParameterTypeError(ParameterError, TypeError):
     """A parameter of the wrong kind."""
+
+
+def with_nearest(name: object, known: Iterable[object]) -> str:
+    """Return a name that is not known in quotes, and the nearest one that is.
+
+    Examples
+    --------
+    >>> with_nearest("tagret", ["source", "target"])
+    "'tagret'; did you mean target?"
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(name), [str(one) for one in known], n=1)
+    return f"{name!r}; did you mean {close[0]}?" if close else repr(name)

@@ -402,7 +402,7 @@ def make(folder: str) -> Callable[[list[Any]], str]:
 
 def _old_use(key: str) -> Callable[[Any], Any]:
     if key == "position-moments":
-        return lambda at: MomentHerder().fit(files.BITS).herd(9, resume=at).samples
+        return lambda at: MomentHerder(encoding="01").fit(files.BITS).herd(9, resume=at).samples
     return THINGS[key].use
 
 

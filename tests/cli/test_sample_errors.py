@@ -158,7 +158,7 @@ def test_errors_are_one_line_and_leave_nothing(small, tmp_path, words, message):
         ("source,target,weight\nx,y,1\ny,x,2\n", "must have every edge once, got 'y' to 'x' twi"),
         ("source,target,weight\nx,y,high\n", "column 'weight' of {path} must hold finite numbers"),
         ("source,target,weight\nx,y,nan\n", "column 'weight' of {path} must hold finite numbers"),
-        ("source,target,weight\nx,,1\n", "column 'target' of {path} must name a site in row 0"),
+        ("source,target,weight\nx,,1\n", "column 'target' of {path} must name a site in row 1"),
         ("source,target,weight\n0.5,1,1\n", "column 'source' of {path} must hold whole numbers"),
         ("source,target,weight\n", "must hold at least one row"),
     ],

@@ -179,3 +179,42 @@ def test_learn_classifier_speaks_of_options(tmp_path):
     assert done.exit_code == 2
     assert "if the others come later: --new-classes" in done.stderr
     assert not PYTHON.search(done.output), done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("thin", "{wide}", "-n", 5, "-o", "{out}.csv", "--drop", "klnd"),
+        ("thin", "{wide}", "-n", 5, "-o", "{out}.csv", "--label-column", "klnd"),
+        ("learn", "{wide}", "-o", "{out}.safetensors", "--label", "klnd"),
+        ("learn", "field", "{wide}", "-o", "{out}.safetensors", "--drop", "klnd"),
+        ("synth", "{wide}", "-o", "{out}.csv", "--bins", "5", "--where", "klnd=a"),
+        ("moments", "{wide}", "--bins", "klnd=5"),
+    ],
+)
+def test_errors_offer_the_nearest_column(wide, tmp_path, words):
+    named = {"wide": wide, "out": tmp_path / "out"}
+    done = run(*(str(word).format(**named) for word in words))
+    assert done.exit_code == 2
+    assert done.stderr.endswith("got 'klnd'; did you mean kind?\n")
+    assert done.stderr.startswith("herder: --")
+
+
+def test_predict_says_that_a_table_is_no_model(wide, tmp_path):
+    for more in ((), (wide, "-o", tmp_path / "p.csv")):
+        done = run("predict", wide, *more)
+        assert done.exit_code == 2
+        rule = f"{wide} must be a model of herder learn (.safetensors), got a file .csv"
+        assert done.stderr == f"herder: {rule}\n"
+
+
+def test_the_exact_mmd_reports_progress():
+    from herder import thin
+
+    shares = []
+    few = thin(np.random.default_rng(0).normal(size=(4000, 2)), 10)
+    found = few.compute_mmd(lambda share, _: shares.append(share))
+    assert len(shares) > 2
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert found == few.mmd == thin(few.rows.values, 10).mmd

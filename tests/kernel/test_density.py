@@ -249,7 +249,7 @@ SQUARE = KernelMean(lambda x: np.ones(len(x)), bounds=[(0.0, 1.0), (0.0, 1.0)])
         (ValueError, TWENTY, {"kernel": Gaussian}, "kernel must be 'gaussian'"),
         (ValueError, TWENTY, {"kernel": Gaussian(1.0), "bandwidth": 1.0}, "must be left out if"),
         (ValueError, TWENTY, {"bandwidth": "scott"}, "or 'median', got 'scott'"),
-        (ValueError, TWENTY, {"bandwidth": -1.0}, "bandwidth must be a positive number"),
+        (ValueError, TWENTY, {"bandwidth": -1.0}, "bandwidth must be positive and finite"),
         (ValueError, TWENTY, {"bandwidth": [1.0, 2.0, 3.0]}, "each of the 2 dimensions"),
         (ValueError, TWENTY, {"auxiliary": 0}, "auxiliary must be a positive integer, got 0"),
         (ValueError, TWENTY, {"auxiliary": [[1.0]]}, r"points \(m, 2\), .* got the shape \(1, 1"),

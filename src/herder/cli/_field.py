@@ -217,7 +217,9 @@ def _labels(path: Path, name: str, table: dict[str, NDArray[Any]]) -> list[str]:
         )
     for row, label in enumerate(column.tolist()):
         if label is None:
-            raise ValueError(f"column {name!r} of {path} must name a site in row {row}, got none")
+            raise ValueError(
+                f"column {name!r} of {path} must name a site in row {row + 1:,}, got none"
+            )
     return [str(label) for label in column.tolist()]
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
-from herder.cli._verb import INPUT, OUTPUT, Run, option, output_option, verb
+from herder._errors import ParameterError, with_nearest
+from herder.cli._verb import INPUT, MODELS, OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Block, Summary, Text, counted
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ def predict(
     None and ?), each with its more probable value given the other cells of the row, and is
     explained by its couplings.
     """
+    if model.suffix.lower() not in MODELS:
+        rule = "be a model of herder learn (.safetensors)"
+        raise ParameterError("model", rule, got=f"a file {model.suffix or 'without a suffix'}")
     if data is None and not explain:
         raise ParameterError("data", "be given, unless you only --explain the model", got="none")
     if not explain:
@@ -176,7 +179,8 @@ def _open_data(
     else:
         columns = kept.columns if label is None else replace(kept.columns, label=label)
     if label is not None and label not in source.names:
-        raise ParameterError("label", f"name a column of {data}", label)
+        rule = f"name a column of {data}"
+        raise ParameterError("label", rule, got=with_nearest(label, source.names))
     return replace(files, input=InputSpec(columns, normalise))
 
 

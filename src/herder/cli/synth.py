@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from herder._errors import ParameterError
+from herder._errors import ParameterError, with_nearest
 from herder.cli._options import Bins, Missing, Order, Table
 from herder.cli._terminal import parse_bins
 from herder.cli._verb import METHOD, OUTPUT, TABLES, Run, option, output_option, verb
@@ -137,4 +137,5 @@ def _condition(text: str, names: Sequence[str]) -> tuple[str, str | None]:
         if text[:place] in names:
             return text[:place], text[place + 1 :] or None
     rule = f"be COLUMN=VALUE with a column of {', '.join(names[:20])}"
-    raise ParameterError("where", rule, text)
+    got = with_nearest(text.partition("=")[0], names) if "=" in text else repr(text)
+    raise ParameterError("where", rule, got=got)

@@ -232,7 +232,7 @@ def thin(
         write_table(run.part(indices), list(found), [found])
     if with_mmd:
         run.progress(0.0, "exact MMD")
-        chosen.mmd  # noqa: B018 (computed here, where its progress shows, and kept)
+        chosen.compute_mmd(lambda share, _: run.progress(share, "exact MMD"))
         run.progress(1.0, "exact MMD")
     summary = chosen.summary(mmd=with_mmd)
     notes: list[Block] = [Text(note)] if note else []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
+from herder._errors import ParameterError, with_nearest
 from herder._validation import require_memory
 from herder.core.lanes import Progress
 from herder.data.numerals import as_floats, is_number
@@ -136,7 +136,8 @@ def read_binary(
 def _chosen(source: TableSource, drop: Collection[str], weight: str | None) -> tuple[str, ...]:
     for role, name in [*(("drop", name) for name in drop), ("weight", weight)]:
         if name is not None and name not in source.names:
-            raise ParameterError(role, f"name a column of {source.path}", name)
+            rule = f"name a column of {source.path}"
+            raise ParameterError(role, rule, got=with_nearest(name, source.names))
     left = tuple(name for name in source.names if name not in drop and name != weight)
     if not left:
         raise ValueError(f"{source.path} must have a column left to learn from, got none")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
+from herder._errors import ParameterError, with_nearest
 from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
 from herder.data.csv_table import is_csv_number
@@ -110,7 +110,7 @@ def choose_columns(
         for name in names:
             if name not in source.names:
                 raise ParameterError(
-                    role, f"name a column of {path}", got=f"{name!r}; it has {_list(source.names)}"
+                    role, f"name a column of {path}", got=_unknown(name, source.names)
                 )
             if name in used:
                 raise ParameterError(role, f"not name the column of {used[name]}", name)
@@ -278,6 +278,12 @@ def _spelt(value: Any) -> str:
             return value
         value = float(value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _unknown(name: str, names: Sequence[str]) -> str:
+    """Return a name that no column has, and the nearest one, or all of them."""
+    found = with_nearest(name, names)
+    return f"{name!r}; it has {_list(names)}" if found == repr(name) else found
 
 
 def _list(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
+from herder._errors import ParameterError, with_nearest
 from herder.core.lanes import Progress
 from herder.core.summary import listed
 from herder.data.numerals import as_floats
@@ -257,6 +257,7 @@ def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) ->
     for text in texts:
         for part in [text] if text in known else map(str.strip, text.split(",")):
             if part not in known:
-                raise ParameterError(role, f"name columns of {path}, {listed(names, 20)}", part)
+                rule = f"name columns of {path}, {listed(names, 20)}"
+                raise ParameterError(role, rule, got=with_nearest(part, names))
             found[part] = None
     return found

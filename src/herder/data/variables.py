@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import listed, of_kind
 from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterError, ParameterTypeError, with_nearest
 from herder._validation import one_of, plain_array
 from herder.data.columns import Column, table_columns
 
@@ -356,7 +356,8 @@ def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> 
         by_name = {column.name: column for column in columns}
         for name in bins:
             if name not in by_name:
-                raise ParameterError("bins", "name columns of the table", name)
+                got = with_nearest(name, by_name)
+                raise ParameterError("bins", "name columns of the table", got=got)
             labels = by_name[name].present
             if labels and not by_name[name].is_numeric:
                 found = f"{name!r} with the labels {_short(labels)}"

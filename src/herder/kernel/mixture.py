@@ -272,8 +272,10 @@ def _matrices(covariances: ArrayLike, k: int, d: int) -> NDArray[np.float64]:
         got = f"another matrix for component {skewed.argmax()}"
         raise ParameterError("covariances", "be symmetric", got=got)
     matrices = matrices / 2 + turned / 2
-    if (np.diagonal(matrices, axis1=1, axis2=2) <= 0).any():
-        raise ParameterError("covariances", "be positive definite", got="a variance of 0 or less")
+    flat = (np.diagonal(matrices, axis1=1, axis2=2) <= 0).any(axis=1)
+    if flat.any():
+        got = f"{matrices[flat.argmax()].tolist()} for component {flat.argmax()}"
+        raise ParameterError("covariances", "be positive definite", got=got)
     # Correlations, so that coordinates of very different spread do not look singular.
     spread = np.sqrt(np.maximum(np.diagonal(matrices, axis1=1, axis2=2), np.finfo(float).tiny))
     least = np.linalg.eigvalsh(matrices / spread[:, :, None] / spread[:, None, :])[:, 0]

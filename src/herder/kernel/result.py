@@ -12,6 +12,7 @@ from herder._arguments import flag
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
 from herder.core.blas import one_blas_thread
+from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
@@ -92,6 +93,18 @@ class Thinning:
         target, norm = self._reference
         square = norm - 2 * float(self.weights @ target[self.indices]) + self._own
         return square if np.isnan(square) else root(square, max(norm, self._own))
+
+    def compute_mmd(self, progress: Progress | None = None) -> float:
+        """Compute `mmd` now, and keep it.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called as ``progress(share, note)`` on the way.
+        """
+        if self._task.given is None and "_reference" not in vars(self):
+            vars(self)["_reference"] = self._mean(progress)
+        return self.mmd
 
     @cached_property
     @one_blas_thread()
@@ -327,7 +340,11 @@ class Thinning:
         task = self._task
         if task.given is not None:
             return task.given.values, task.given.squared_norm
-        mean = self._candidates.mean(task.weight)
+        return self._mean(None)
+
+    def _mean(self, progress: Progress | None) -> tuple[NDArray[np.float64], float]:
+        task = self._task
+        mean = self._candidates.mean(task.weight, progress=progress)
         return mean, float(task.mass @ mean)
 
     @cached_property

@@ -193,7 +193,7 @@ def thin(
     if weights == "uniform" and unique and weight is not None and task.given is None:
         _warn_if_few(weight, m)
     if shares is not None:
-        warn_renamed("shares", "allocation")
+        warn_renamed("shares", "allocation", depth=2)  # past the decorator
         allocation = shares
     if y is None and not (isinstance(allocation, str) and allocation == "proportional"):
         raise ParameterError("y", f"be given when allocation is {allocation!r}", None)
