@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from papers.runner import find_papers, run_paper
+from papers.runner import find_papers, rewrite_page, run_paper
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "python -m papers",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="python -m papers [NAME] [--quick] [--only PART]",
+        usage="python -m papers [NAME] [--quick] [--only PART] | --page",
     )
     parser.add_argument(
         "name",
@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, on bundled data only")
     parser.add_argument("--only", metavar="PART", help="one table or figure, such as table1")
+    parser.add_argument(
+        "--page", action="store_true", help="make docs/papers.md from stored results, run nothing"
+    )
     options = parser.parse_args(arguments)
     folders = [f for f in find_papers() if f.name.startswith(options.name or "")]
     if not folders:
@@ -35,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"NAME must be one of {known}, got {options.name!r}", file=sys.stderr)
         return 1
     try:
+        if options.page:
+            rewrite_page()
+            return 0
         for folder in folders:
             run_paper(folder, quick=options.quick, only=options.only)
     except (FileNotFoundError, ValueError) as problem:

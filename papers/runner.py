@@ -6,6 +6,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -15,14 +16,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from papers.claims import Paper, Part, Row, read_claims, verdict
-from papers.page import format_number, write_page
+from papers.claims import Judged, Paper, Part, Row, judge, read_claims
+from papers.page import format_number, format_paper, write_page
 
 ROOT = Path(__file__).resolve().parent
 PICTURES = ROOT.parent / "docs" / "_static" / "papers"
 PAGE = ROOT.parent / "docs" / "papers.md"
 LIBRARIES = ("herder", "numba", "numpy", "scikit-learn", "scipy")
-COLOURS = {"reproduced": "green", "missed": "red", "other data": "cyan", "new": "cyan"}
+COLOURS = {
+    "reproduced": "green",
+    "agrees": "green",
+    "missed": "red",
+    "other data": "cyan",
+    "new": "cyan",
+}
 
 
 def find_papers() -> list[Path]:
@@ -53,67 +60,52 @@ def run_paper(
     for part in chosen:
         module = import_module(f"papers.{folder.name}.{part.module}")
         started = time.process_time()
-        rows = module.run(quick, pictures)
+        judged = judge(part, module.run(quick, pictures), quick=quick)
         seconds = time.process_time() - started
-        found[part.module] = join(part, rows, quick=quick)
-        console.print(show(part, found[part.module]))
+        found[part.module] = [_stored(each.row) for each in judged]
+        console.print(show(part, judged))
         console.print(f"{seconds:.1f} s of CPU time\n")
     path = home / "results.json"
     results = _results(paper, found, path if only else None, quick=quick)
     path.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     console.print(f"Written: {path}")
     if not quick:
-        write_page([read_claims(f) for f in find_papers()], ROOT, PAGE)
-        console.print(f"Written: {PAGE}")
+        rewrite_page(console)
     return results
 
 
-def join(part: Part, rows: Iterable[Row], *, quick: bool) -> list[dict[str, Any]]:
-    """Join our numbers with the claims, in the order of the claims, with verdicts."""
-    given = {row.id: row for row in rows}
-    claims = [claim for claim in part.claims if claim.quick == quick]
-    if sorted(given) != sorted(claim.id for claim in claims):
-        unlike = sorted(set(given) ^ {claim.id for claim in claims})
-        raise ValueError(f"{part.module} must give the rows that claims.toml lists: {unlike}")
-    joined = []
-    for claim in claims:
-        row = given[claim.id]
-        limit = row.limit if row.limit is not None else claim.tolerance
-        joined.append(
-            {
-                "id": claim.id,
-                "what": claim.what,
-                "paper": claim.paper,
-                "paper_spread": claim.spread,
-                "ours": _round(row.ours),
-                "spread": _round(row.spread),
-                "check": claim.check,
-                "limit": _round(limit) if claim.check != "none" else None,
-                "verdict": verdict(claim, row),
-                "note": " ".join(
-                    text for text in (claim.substitute, row.note, claim.note) if text
-                ),
-            }
-        )
-    return joined
+def rewrite_page(console: Console | None = None) -> None:
+    """Make the page from the stored results and the present claims, without a run."""
+    write_page([read_claims(folder) for folder in find_papers()], ROOT, PAGE)
+    (console or Console()).print(f"Written: {PAGE}")
 
 
-def show(part: Part, rows: list[dict[str, Any]]) -> Table:
+def show(part: Part, judged: Iterable[Judged]) -> Table:
     """Format the rows as a table for the terminal."""
     table = Table(title=escape(part.title), title_justify="left", show_lines=False)
-    for heading, align in (("", "left"), ("paper", "right"), ("ours", "right"), ("", "left")):
-        table.add_column(heading, justify="right" if align == "right" else "left")
+    table.add_column("")
+    table.add_column("paper", overflow="fold")
+    for heading in ("expected", "ours"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
     table.add_column("note", overflow="fold")
-    for row in rows:
-        colour = COLOURS[row["verdict"]]
+    for each in judged:
         table.add_row(
-            escape(row["what"]),
-            format_number(row["paper"], row["paper_spread"]),
-            format_number(row["ours"], row["spread"]),
-            f"[{colour}]{row['verdict']}[/]",
-            escape(row["note"]),
+            escape(each.claim.what),
+            escape(format_paper(each.claim)),
+            format_number(each.claim.expected),
+            format_number(each.row.ours, each.row.spread),
+            f"[{COLOURS[each.verdict]}]{each.verdict}[/]",
+            escape(each.note),
         )
     return table
+
+
+def _stored(row: Row) -> dict[str, Any]:
+    """Return what a run measured, rounded, without what it did not measure."""
+    numbers = ("ours", "spread", "limit", "upper")
+    entry = {k: _round(v) if k in numbers else v for k, v in asdict(row).items()}
+    return {k: v for k, v in entry.items() if k in ("id", "ours") or v not in (None, "")}
 
 
 def _results(

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,21 @@ import pytest
 
 from papers import runner
 from papers.__main__ import main
-from papers.claims import Claim, Paper, Part, Row, read_claims, verdict
-from papers.page import format_number, make_page
+from papers.claims import (
+    VERDICTS,
+    Claim,
+    Judged,
+    Paper,
+    Part,
+    Row,
+    joint_verdicts,
+    judge,
+    read_claims,
+    verdict,
+)
+from papers.page import format_number, make_page, read_row
 
 FOLDERS = runner.find_papers()
-VERDICTS = {"reproduced", "missed", "other data", "new"}
 PUBLIC = {"herder", "herder.datasets"}
 
 
@@ -56,11 +67,27 @@ def test_every_part_has_its_module_and_its_claims(folder: Path) -> None:
             '{id = "a", what = "", check = "within", paper = 1, tolerance = 1, substitute = "b"}',
             "other data",
         ),
+        (
+            '{id = "a", what = "", check = "at_most", tolerance = 1, substitute = "b"}',
+            "other data",
+        ),
+        ('{id = "a", what = "", expected = 1.0}', "expected and source"),
+        ('{id = "a", what = "", source = "theory"}', "expected and source"),
+        ('{id = "a", what = "", reads = "n"}', "needs paper or words"),
+        (
+            '{id = "a", what = "", paper = 1, reads = "n"}, '
+            '{id = "b", what = "", paper = 2, reads = "n"}',
+            "must have one paper",
+        ),
     ],
 )
 def test_ill_formed_claims_are_refused(toml, claim: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_claims(toml(claim))
+
+
+STATED = Claim("a", "", words='"so" (1)', check="at_most", tolerance=1.0)
+EXPECTED = Claim("a", "", expected=2.0, source="s", check="within", tolerance=1.0)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +97,23 @@ def test_ill_formed_claims_are_refused(toml, claim: str, message: str) -> None:
         (Claim("a", "", paper=1.0, check="factor", tolerance=2.0), 0.4, None, "missed"),
         (Claim("a", "", paper=1.0, check="within", tolerance=0.1), 1.05, None, "reproduced"),
         (Claim("a", "", paper=1.0, check="within", tolerance=0.1), 0.8, None, "missed"),
-        (Claim("a", "", check="at_most", tolerance=0.0), 1e-15, None, "reproduced"),
+        (STATED, 0.9, None, "agrees"),
+        (STATED, 1.1, None, "missed"),
+        (replace(STATED, expected=2.0, source="s", check="within"), 2.9, None, "agrees"),
+        (Claim("a", "", expected=2.0, source="s", check="within", tolerance=1), 2.9, None, "new"),
+        (
+            Claim("a", "", expected=2.0, source="s", check="within", tolerance=1),
+            3.1,
+            None,
+            "missed",
+        ),
+        (Claim("a", "", check="at_most", tolerance=0.0), 1e-15, None, "new"),
         (Claim("a", "", check="at_most"), 0.5, 0.4, "missed"),
         (Claim("a", "", check="at_most"), 0.1, None, "missed"),
         (Claim("a", "", check="at_most", tolerance=1.0), float("nan"), None, "missed"),
         (Claim("a", "", paper=1.0, substitute="rolls"), 9.0, None, "other data"),
+        (Claim("a", "", words='"so" (1)', substitute="rolls"), 9.0, None, "other data"),
+        (Claim("a", "", substitute="rolls"), 9.0, None, "new"),
         (Claim("a", ""), 9.0, None, "new"),
     ],
 )
@@ -82,10 +121,29 @@ def test_verdicts(claim: Claim, ours: float, limit: float | None, expected: str)
     assert verdict(claim, Row("a", ours, limit=limit)) == expected
 
 
+def test_an_interval_must_be_below_the_limit_as_a_whole() -> None:
+    assert verdict(STATED, Row("a", 0.9, upper=0.99)) == "agrees"
+    assert verdict(STATED, Row("a", 0.9, upper=1.01)) == "missed"
+
+
+def test_readings_of_one_number_are_one_claim() -> None:
+    claims = [Claim(name, "", paper=1.0, check="within", tolerance=0.1) for name in "abcd"]
+    readings = [replace(claim, reads="n") for claim in claims[:3]]
+    rows = [Row(claim.id, 1.0) for claim in claims]
+
+    def found(rows: list[Row]) -> list[str | None]:
+        judged = zip([*readings, claims[3]], rows, strict=True)
+        return joint_verdicts(Judged(c, r, verdict(c, r)) for c, r in judged)
+
+    assert found(rows) == ["reproduced", None, None, "reproduced"]
+    assert found([*rows[:2], Row("c", 2.0), rows[3]]) == ["missed", None, None, "reproduced"]
+    assert found([*rows[:3], Row("d", 2.0)]) == ["reproduced", None, None, "missed"]
+
+
 def test_rows_must_be_those_of_the_claims() -> None:
     part = Part("m", "M", "", (Claim("a", "A"),))
     with pytest.raises(ValueError, match="must give the rows that"):
-        runner.join(part, [Row("b", 1.0)], quick=False)
+        judge(part, [Row("b", 1.0)], quick=False)
 
 
 def test_quick_run_gives_rows_with_verdicts(
@@ -101,7 +159,8 @@ def test_quick_run_gives_rows_with_verdicts(
     for part in paper.parts:
         rows = results["parts"][part.module]
         assert [row["id"] for row in rows] == [c.id for c in part.claims if c.quick]
-        assert {row["verdict"] for row in rows} <= VERDICTS - {"missed"}, part.module
+        judged = judge(part, map(read_row, rows), quick=True)
+        assert {each.verdict for each in judged} <= {*VERDICTS} - {"missed"}, part.module
         if part.picture:
             assert (tmp_path / folder.name / part.picture).stat().st_size > 1000
     assert paper.parts[0].title in capsys.readouterr().out
@@ -114,14 +173,22 @@ def test_committed_results_are_those_of_the_claims(folder: Path) -> None:
     assert results["run"] == "full"
     assert set(results["parts"]) == {part.module for part in paper.parts}
     for part in paper.parts:
-        rows = {row["id"]: row for row in results["parts"][part.module]}
-        claims = {claim.id: claim for claim in part.claims if not claim.quick}
-        assert list(rows) == list(claims), part.module
-        for name, claim in claims.items():
-            row = rows[name]
-            found = Row(name, row["ours"], limit=row["limit"])
-            assert row["verdict"] == verdict(claim, found), name
-            assert row["paper"] == claim.paper, name
+        judged = judge(part, map(read_row, results["parts"][part.module]), quick=False)
+        assert {each.verdict for each in judged} <= {*VERDICTS}, part.module
+
+
+def test_the_columns_hold_what_they_say(folder: Path) -> None:
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    for part in read_claims(folder).parts:
+        for each in judge(part, map(read_row, results["parts"][part.module]), quick=False):
+            claim = each.claim
+            if each.verdict == "reproduced":
+                assert claim.paper is not None, claim.id
+            if each.verdict == "agrees":
+                assert claim.words, claim.id
+            if claim.words:
+                # A quotation, then its section, proposition or figure.
+                assert re.fullmatch(r'.*".+".*\([^()]*\d\w?\)', claim.words), claim.words
 
 
 def test_committed_page_is_made_from_the_results() -> None:
@@ -138,21 +205,30 @@ def test_pictures_of_the_page_are_there_and_small(folder: Path) -> None:
 
 def test_page_of_a_small_example(tmp_path: Path) -> None:
     claims = (
-        Claim("a", "A | B", paper=1.0, spread=0.1, check="within", tolerance=0.1),
+        Claim("a", "A | B", paper=1.0, spread=0.1, check="within", tolerance=0.1, reads="n"),
         Claim("b", "B", note="why"),
+        Claim("c", "C", paper=1.0, check="within", tolerance=9.0, reads="n"),
+        Claim("d", "D", words='"so" (1)', expected=2.0, source="theory", substitute="Rolls."),
     )
     part = Part("m", "Table 1", "What it is.", claims, picture="p.png", caption="a picture")
     paper = Paper("small", "Small 1999", "A paper.", (part,))
-    rows = runner.join(part, [Row("b", 2e-5), Row("a", 3.0, spread=0.2)], quick=False)
+    rows = [
+        {"id": "b", "ours": 2e-5},
+        {"id": "a", "ours": 3.0, "spread": 0.2},
+        {"id": "c", "ours": 1.0},
+        {"id": "d", "ours": None},
+    ]
     results = {"run": "full", "seed": 1, "versions": {"numpy": "2"}, "parts": {"m": rows}}
     (tmp_path / "small").mkdir()
     file = tmp_path / "small" / "results.json"
     file.write_text(json.dumps(results), encoding="utf-8")
     page = make_page([paper, replace(paper, name="not_run_yet")], tmp_path)
-    assert "| A \\| B | 1.000 ± 0.100 | 3.000 ± 0.200 | **missed** |  |" in page
-    assert "| B | - | 2.0e-05 | new | why |" in page
+    assert "| A \\| B | 1.000 ± 0.100 | - | 3.000 ± 0.200 | **missed** |  |" in page
+    assert "| B | - | - | 2.0e-05 | new | why |" in page
+    assert "| C | 1 | - | 1 | reading |  |" in page
+    assert '| D | "so" (1) | 2 | - | other data | Expected: theory. Rolls. |' in page
     assert "![a picture](_static/papers/small/p.png)" in page
-    assert "Of 2 numbers: 1 new, 1 missed." in page
+    assert "Of 3 claims and measurements: 1 missed, 1 other data, 1 new." in page
     assert page.count("## Small 1999") == 1
     file.write_text(json.dumps({**results, "run": "quick"}), encoding="utf-8")
     with pytest.raises(ValueError, match="must come from a full run"):
@@ -169,6 +245,22 @@ def test_a_part_run_alone_keeps_the_others(
     assert set(json.loads(file.read_text(encoding="utf-8"))["parts"]) == {"figure2", "figure3"}
     shutil.rmtree(tmp_path / "welling2009_herding")
     capsys.readouterr()
+
+
+def test_the_page_is_made_again_without_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a paper was run")
+
+    page = tmp_path / "papers.md"
+    monkeypatch.setattr(runner, "PAGE", page)
+    monkeypatch.setattr("papers.__main__.run_paper", refuse)
+    assert main(["--page"]) == 0
+    assert page.read_text(encoding="utf-8") == (
+        Path(__file__).parents[1] / "docs" / "papers.md"
+    ).read_text(encoding="utf-8")
+    assert "Written" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -193,6 +285,14 @@ def test_what_cannot_run_says_why(
     assert message in capsys.readouterr().err
 
 
+def test_papers_name_the_encoding_of_moments(folder: Path) -> None:
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                named = "encoding" in [keyword.arg for keyword in node.keywords]
+                assert node.func.id not in ("MomentHerder", "moment_herd") or named, path
+
+
 def test_papers_use_only_public_names(folder: Path) -> None:
     for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -208,7 +308,15 @@ def test_papers_use_only_public_names(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "spread", "text"),
-    [(None, None, "-"), (0.0, None, "0"), (0.25, None, "0.25"), (8e-4, None, "8.0e-04")],
+    [
+        (None, None, "-"),
+        (float("nan"), None, "-"),
+        (0.0, None, "0"),
+        (0.25, None, "0.25"),
+        (8e-4, None, "8.0e-04"),
+        (7000.0, None, "7,000"),
+        (2.5, 0.1, "2.500 ± 0.100"),
+    ],
 )
 def test_format_number(value: float | None, spread: float | None, text: str) -> None:
     assert format_number(value, spread) == text

@@ -50,3 +50,8 @@ def test_a_trial_is_the_same_twice_and_complete() -> None:
     assert all(1 <= outcome.epochs <= protocol.QUICK_EPOCHS for outcome in trial.tuned.values())
     assert duels.at([trial], 0.3, texts=False) == [trial]
     assert duels.at([trial], 0.3, texts=True) == []
+
+
+def test_a_duel_says_for_which_tasks_its_p_value_holds() -> None:
+    found = duels.duel(np.array([0.1, 0.2]), np.array([0.2, 0.2]))
+    assert str(found) == "1 won, 1 tied, 0 lost; p = 1 if tasks were independent."

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 N_SETS = 10
 
 #: The error to the reference has levelled off once it is below this multiple of that of D.
-LEVEL, OTHERS = 1.1, (1.05, 1.2)
+LEVELS = (1.1, 1.05, 1.2)
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
@@ -47,15 +47,16 @@ def run(quick: bool, folder: Path) -> list[Row]:
     later = f"Up to T = {half[-1]}: {early:.2f}. From T = 100 on: {late:.2f}."
     last = f"At T = {counts[-1]}: herding {to_draws[-1]:.1e}, random {chance[-1]:.1e}."
     rates = f"Accepted: {found.accepted:.2f} (D), {found.accepted_reference:.2f} (larger set)."
-    near, far = (settled(to_reference, counts, level * reached) for level in OTHERS)
-    others = f"Within 5 %: {near:.0f}; within 20 %: {far:.0f}."
+    level, near, far = (settled(to_reference, counts, by * reached) for by in LEVELS)
     return [
         Row(f"{prefix}slope", upper_slope(to_draws, counts), note=f"{later} {last}"),
         Row(f"{prefix}random", upper_slope(chance, counts), note=f"Mean of {N_SETS} sets."),
         Row(f"{prefix}expected", expected),
         Row(f"{prefix}reached", reached, note=rates),
         Row(f"{prefix}count", settled(to_draws, counts, expected)),
-        Row(f"{prefix}level", settled(to_reference, counts, LEVEL * reached), note=others),
+        Row(f"{prefix}level", level),
+        Row(f"{prefix}level.narrow", near),
+        Row(f"{prefix}level.wide", far),
         Row(f"{prefix}converged", float(to_reference[-1] / reached), note=f"T = {counts[-1]}."),
     ]
 

@@ -17,7 +17,7 @@ N_DRAWS = 2000
 N_SETS, N_DRAWN = 40, 10
 
 #: "The same accuracy" as D: the number of correct test rows differs by at most this many.
-SAME, OTHERS = 2, (1, 4)
+LEVELS = (2, 1, 4)
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
@@ -25,43 +25,41 @@ def run(quick: bool, folder: Path) -> list[Row]:
     found, label = experiment(quick), data.task(quick).y_test
     counts = every(len(found.picks) if quick else N_DRAWS)
     whole = float(np.mean((found.mean > 0.5) == label))
-    herded = _accuracy(found.draws[found.picks], counts, quick)
+    herded = accuracy(found.draws[found.picks], counts, quick)
     random = np.random.default_rng([data.SEED, 12])
     sets = [
-        _accuracy(bootstrap(found.draws, len(counts), random), counts, quick)
-        for _ in range(N_SETS)
+        accuracy(bootstrap(found.draws, len(counts), random), counts, quick) for _ in range(N_SETS)
     ]
-    needed, quartiles = {}, {}
-    for rows in (SAME, *OTHERS):
-        # Half a row more, so that rounding has no effect.
-        off = (rows + 0.5) / len(label)
-        needed[rows] = settled(np.abs(herded - whole), counts, off)
-        by_chance = [settled(np.abs(other - whole), counts, off) for other in sets]
-        # A subset that never reaches the level ranks last.
-        ranked = np.nan_to_num(by_chance, nan=np.inf)
-        quartiles[rows] = np.quantile(ranked, (0.25, 0.5, 0.75), method="lower")
     _draw(counts, herded, sets[:N_DRAWN], whole, folder / "figure4_12.png")
     prefix = "quick." if quick else ""
-    low, middle, high = quartiles[SAME]
-    note = f"Median of {N_SETS} subsets; quartiles {low:.0f} and {high:.0f}."
-    return [
-        Row(f"{prefix}accuracy", whole, note=f"Herding with 20 draws: {herded[19]:.4f}."),
-        Row(f"{prefix}herded", needed[SAME], note=_others(needed)),
-        Row(
-            f"{prefix}random",
-            float(middle),
-            note=f"{note} {_others({k: float(q[1]) for k, q in quartiles.items()})}",
-        ),
-    ]
+    note = f"Herding with 20 draws: {herded[19]:.4f}."
+    rows = [Row(f"{prefix}accuracy", whole, note=note)]
+    for level in LEVELS:
+        # Half a row more, so that rounding has no effect.
+        off = (level + 0.5) / len(label)
+        by_chance = [needed(other, whole, counts, off) for other in sets]
+        low, middle, high = np.quantile(by_chance, (0.25, 0.5, 0.75), method="lower")
+        note = f"Median of {N_SETS} subsets; quartiles {low:.0f} and {high:.0f}."
+        rows += [
+            Row(f"{prefix}herded.{level}", needed(herded, whole, counts, off)),
+            Row(f"{prefix}random.{level}", float(middle), note=note),
+        ]
+    return rows
 
 
-def _others(needed: dict[int, float]) -> str:
-    return " ".join(f"Within {k} row{'s'[: k > 1]}: {needed[k]:.0f}." for k in OTHERS)
-
-
-def _accuracy(draws: Floats, counts: NDArray[np.intp], quick: bool) -> Floats:
+def accuracy(draws: Floats, counts: NDArray[np.intp], quick: bool) -> Floats:
+    """Share of test rows that the mean over the first T draws classifies correctly."""
     predicted = running_predictions(draws, counts, quick) > 0.5
     return (predicted == data.task(quick).y_test).mean(axis=1)
+
+
+def needed(curve: Floats, whole: float, counts: NDArray[np.intp], off: float) -> float:
+    """First T after which the accuracy differs from that of D by at most ``off``.
+
+    Infinite if there is none, so that such a set ranks last.
+    """
+    found = settled(np.abs(curve - whole), counts, off)
+    return found if np.isfinite(found) else np.inf
 
 
 def _draw(

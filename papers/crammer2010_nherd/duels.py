@@ -26,7 +26,7 @@ class Duel:
         return 100.0 * (self.wins + self.ties / 2) / (self.wins + self.ties + self.losses)
 
     def p_value(self, alternative: str = "two-sided") -> float:
-        """Sign test, without the ties."""
+        """Sign test, without the ties, as if the tasks were independent, which they are not."""
         decided = self.wins + self.losses
         if decided == 0:
             return 1.0
@@ -34,7 +34,8 @@ class Duel:
 
     def __str__(self) -> str:
         """Show wins, ties and losses."""
-        return f"{self.wins} won, {self.ties} tied, {self.losses} lost; p = {self.p_value():.2g}."
+        counts = f"{self.wins} won, {self.ties} tied, {self.losses} lost"
+        return f"{counts}; p = {self.p_value():.2g} if tasks were independent."
 
 
 def duel(first: NDArray[np.float64], second: NDArray[np.float64]) -> Duel:

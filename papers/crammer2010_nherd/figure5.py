@@ -46,9 +46,16 @@ def run(quick: bool, folder: Path) -> list[Row]:
     pictures.save(figure, folder / "figure5.png", dpi=90)
     if quick:
         return [Row(f"quick.{row.id}", row.ours, note=row.note) for row in rows]
-    most = duels.at(trials, protocol.NOISES[-1])
-    found = duels.duel(duels.tuned(most, "NHERD_P"), duels.tuned(most, "AROW_P"))
-    rows.append(Row("not improved", 100.0 - found.share, note=str(found)))
+    least, most = protocol.NOISES[0], protocol.NOISES[-1]
+    statements = (
+        ("not improved", most, None),
+        ("digits.not improved", most, False),
+        ("digits.not won", least, False),
+    )
+    for name, noise, texts in statements:
+        mine = duels.at(trials, noise, texts=texts)
+        found = duels.duel(duels.tuned(mine, "NHERD_P"), duels.tuned(mine, "AROW_P"))
+        rows.append(Row(name, 100.0 - found.share, note=str(found)))
     return rows
 
 
