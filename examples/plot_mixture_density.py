@@ -59,8 +59,8 @@ print(f"error after 20 points: {herding.errors[19]:.3f}, random {expected[19]:.3
 print(f"error after 2,000 points: {herding.mmd:.5f}, random {expected[-1]:.5f}")
 
 figure, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
-ax.plot(t, 1 / herding.errors, color="#dc2626", label="herded")
-ax.plot(t, 1 / expected, color="#7e22ce", label="random")
+ax.plot(t, 1 / herding.errors, "s-", markevery=0.1, color="#dc2626", label="herded")
+ax.plot(t, 1 / expected, "o-", markevery=0.1, color="#7e22ce", label="random")
 ax.set_xlabel("number of points, T")
 ax.set_ylabel("1 / MMD")
 ax.spines[["top", "right"]].set_visible(False)

@@ -76,12 +76,12 @@ for k, noise in enumerate(noises):
 # NHERD and AROW have a low error over a wide range. The optimal C is smaller the more noise there
 # is.
 
-colours = dict(zip(learners, ("#0f766e", "#d97706", "#2563eb", "#7c3aed", "#be123c"), strict=True))
+looks = ("o#0f766e", "s#d97706", "^#1f2933", "D#7c3aed", "v#be123c")  # marker and colour
 figure, axes = plt.subplots(1, 3, figsize=(9.0, 3.4), sharey=True, layout="constrained")
 for k, (ax, noise) in enumerate(zip(axes, noises, strict=True)):
-    for a, (name, colour) in enumerate(colours.items()):
+    for a, (name, look) in enumerate(zip(learners, looks, strict=True)):
         errors = 100 * test_error[a, k].mean(axis=1)
-        ax.loglog(rates, errors, "o-", color=colour, markersize=4, label=name)
+        ax.loglog(rates, errors, f"{look[0]}-", color=look[1:], markersize=4, label=name)
     level = 100 * perceptron_error[k].mean()
     ax.axhline(level, color="0.5", linestyle="--", linewidth=1, label="perceptron")
     ax.set_title(f"{noise:.0%} label noise", fontsize=10)
