@@ -66,7 +66,7 @@ def form_of(table: Any) -> str:
 
 
 def plain_array(
-    values: Any, name: str, rule: str = "be an array with rows of one length"
+    values: Any, name: str, rule: str = "have rows of one length"
 ) -> NDArray[Any]:
     """Return ``values`` as an array; hidden entries of masked ones become NaN, or None."""
     if form_of(values) == "lazy":

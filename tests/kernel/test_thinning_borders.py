@@ -112,7 +112,7 @@ def test_wrong_samples_are_told():
 def test_a_long_run_says_so_first(caplog, monkeypatch):
     monkeypatch.setattr("herder.kernel.thinning.LONG_SECONDS", 1e-9)
     thin(sample(50, 2), 3)
-    assert "approximate='chunks' or 'subsample' is faster" in caplog.text
+    assert "approximate='chunks' or approximate='subsample' is faster" in caplog.text
     assert "MB beside the data" in caplog.text
 
 

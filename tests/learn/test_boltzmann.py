@@ -188,9 +188,9 @@ def test_reports_come_back_from_a_file(tmp_path):
 
 def test_a_warning_names_copies_with_a_penalty_too():
     rows = np.column_stack([ROWS, 1 - ROWS[:, 1]])
-    with pytest.warns(ConvergenceWarning, match="penalty; columns x1 and x5 are opposite: drop"):
+    with pytest.warns(ConvergenceWarning, match="; columns x1 and x5 are opposite: drop"):
         BoltzmannMachine(max_iter=1, alpha=1e-5).fit(rows)
-    with pytest.warns(ConvergenceWarning, match="penalty; columns x1 and x5 are opposite: drop"):
+    with pytest.warns(ConvergenceWarning, match="; columns x1 and x5 are opposite: drop"):
         BoltzmannMachine(penalty=None).fit(rows)
 
 

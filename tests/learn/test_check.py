@@ -366,7 +366,7 @@ def test_states_that_the_rows_do_not_have_ask_for_a_larger_penalty(n, options, a
             {"method": "pcd"},
             "Take more epochs, lower alpha somewhat (pass alpha=0.0003), or fit it",
         ),
-        (6, {"converged": False}, "Raise max_iter until the fit converges, lower alpha"),
+        (6, {"converged": False}, "or raise max_iter until the fit converges."),
         (
             6,
             {"penalty": "none"},
