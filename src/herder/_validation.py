@@ -65,9 +65,7 @@ def form_of(table: Any) -> str:
     return "mapping" if isinstance(table, Mapping) else "array"
 
 
-def plain_array(
-    values: Any, name: str, rule: str = "have rows of one length"
-) -> NDArray[Any]:
+def plain_array(values: Any, name: str, rule: str = "have rows of one length") -> NDArray[Any]:
     """Return ``values`` as an array; hidden entries of masked ones become NaN, or None."""
     if form_of(values) == "lazy":
         raise ParameterTypeError(name, "be in memory", got=_NO_ROWS["lazy"])
