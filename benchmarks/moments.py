@@ -169,7 +169,7 @@ def show_encodings(console: Console, rounds: int) -> list[dict[str, object]]:
         table.add_row(str(row["data"]), str(row["order"]), *numbers)
     console.print(table)
     for order in (2, 3):
-        ratio = np.median([row["ratio"] for row in rows if row["order"] == order])
+        ratio = np.median([float(str(row["ratio"])) for row in rows if row["order"] == order])
         console.print(f"order {order}: median ratio {ratio:.2f}, bar 0.70")
     return rows
 

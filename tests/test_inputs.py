@@ -1,6 +1,7 @@
 """Input that hides what it means: masks, complex numbers, odd dtypes, forms that are no rows."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ MIXTURE = herder.GaussianMixture(X[:3], 1.0)
 MACHINE = BoltzmannMachine().fit(BITS)
 LEARNER = herder.NHERD().fit(X, LABELS)
 CHOSEN = KernelHerder(5).fit(X)
-KERNEL = {"covariance": "full", "kernel": "rbf"}
+KERNEL: dict[str, Any] = {"covariance": "full", "kernel": "rbf"}
 
 #: What a call is given, and the call.
 CALLS = {
@@ -181,10 +182,12 @@ def test_weights_of_odd_dtypes():
 
 
 def test_complex_parameters_are_refused():
+    wrong: Any = np.complex128(1 + 1j)
+    some: Any = np.array([0.1 + 1j])
     with refuses("C", TypeError):
-        herder.NHERD(C=np.complex128(1 + 1j)).fit(X, LABELS)
+        herder.NHERD(C=wrong).fit(X, LABELS)
     with refuses("alphas", TypeError):
-        BoltzmannMachine(alpha="cv", alphas=np.array([0.1 + 1j])).fit(BITS)
+        BoltzmannMachine(alpha="cv", alphas=some).fit(BITS)
     with refuses("function", TypeError):
         herder.expectation_bounds(MOMENTS, lambda x: x[:, 0] + 1j)
 

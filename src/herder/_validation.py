@@ -216,7 +216,7 @@ def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
     from sklearn.utils import validation
 
     check: Any = validation
-    given = plain_array(y, "y") if form_of(y) == "array" else y
+    given: Any = plain_array(y, "y") if form_of(y) == "array" else y
     if getattr(getattr(given, "dtype", None), "kind", "") in ("c", "V"):
         raise ParameterTypeError("y", "hold labels", got=f"dtype {given.dtype}")
     labels = np.asarray(check.column_or_1d(given, warn=True))

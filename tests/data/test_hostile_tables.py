@@ -21,7 +21,7 @@ FORMATS = ["csv", "npy", "npz", "parquet"]
 LIMIT = 10**8
 
 
-def header(shape, descr="<f8", fortran=False):
+def header(shape, descr: Any = "<f8", fortran=False):
     stream = io.BytesIO()
     fields = {"descr": descr, "fortran_order": fortran, "shape": shape}
     np.lib.format.write_array_header_1_0(stream, fields)

@@ -1,5 +1,6 @@
 import itertools
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -118,7 +119,7 @@ def test_every_place_shows_the_same_moment_error(encoding):
     summary = made.summary()
     assert f"{error:.2e}" in str(summary)
     tables = [block for section in summary.sections for block in section.blocks]
-    least = next(block for block in tables if "agree least" in getattr(block, "caption", ""))
+    least: Any = next(block for block in tables if "agree least" in getattr(block, "caption", ""))
     assert abs(least.rows[0][3]) == pytest.approx(error, abs=1e-12)
 
 

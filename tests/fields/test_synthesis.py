@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_every_verdict_has_words(run, verdict):
 
 
 def test_words_above_a_rising_curve_do_not_say_that_it_is_level(run):
-    t = 2 ** np.arange(12)
+    t: Any = 2 ** np.arange(12)
     flat, rising = (Trace(t, 1 / t, 1 / t, norm) for norm in (5 + np.sin(t), t**0.4))
     bounded = Diagnosis("bounded", "a reason")
     found = replace(run.diagnostics, growth=bounded, trace=rising)

@@ -210,6 +210,7 @@ def test_many_small_differences_are_the_fit():
     assert found.pairs.agrees
     assert found.worst is found.counts
     assert not found.counts.good_enough
+    assert found.matched is not None
     assert found.matched.agrees
     assert "Its covariances are too small. Lower alpha somewhat" in found.verdict
 

@@ -161,7 +161,7 @@ def _weight3(clock: int, total: int, pull: int, c3: int, c2: int, c1: int, c0: i
 
 
 @jit
-def _add_triples(herd: Herd, i: int, m: int, factor: float, clock: float, count0: float) -> None:
+def _add_triples(herd: Herd, i: int, m: int, factor: Any, clock: float, count0: float) -> None:
     """Add the weights of the triples of two variables to the fields of all others."""
     count1, count2, count3, field = herd.count1, herd.count2, herd.count3, herd.field
     own, other = field[i], field[m]

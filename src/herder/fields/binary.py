@@ -324,7 +324,7 @@ class BinaryHerd(Engine):
         if not self.signed:
             return _subsets(np.arange(width + 1.0), self.order)
         spin = width - 2.0 * np.arange(width + 1)
-        shared = self._rates[0] * spin
+        shared: Any = self._rates[0] * spin
         if self.order > 1:
             shared += self._rates[1] * (spin**2 - width) / 2
         if self.order == 3:
