@@ -5,6 +5,7 @@ import os
 import struct
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
