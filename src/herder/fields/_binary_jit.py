@@ -255,9 +255,12 @@ def jump(herd: Herd, ones: NDArray[np.int32], order: int, signed: bool) -> int:
     active, near, pull3, number = herd.active, herd.near, herd.pull3, herd.number
     lapse = number[LAPSE]
     n, k = field.shape[0], ones.shape[0]
-    herd.on[:] = 0
-    herd.sign[:] = 1.0
-    field[:] = herd.single
+    # in loops: slices that are assigned arrays take seconds to compile
+    for j in range(n):
+        herd.on[j] = 0
+        herd.sign[j] = 1.0
+        field[j] = herd.single[j]
+        pull3[j] = 0.0
     for a in range(k):
         i = np.intp(ones[a])
         herd.on[i] = 1
@@ -277,8 +280,6 @@ def jump(herd: Herd, ones: NDArray[np.int32], order: int, signed: bool) -> int:
                 for j in range(n):
                     field[j] += lapse * target2[i, j] - debt2[i, j]
             field[i] = own
-    if order == 3:
-        pull3[:] = 0.0
     if order == 3 and not signed:
         gain, count = herd.rows3[0], herd.rows3[1]
         for a in range(1, k):
@@ -288,7 +289,8 @@ def jump(herd: Herd, ones: NDArray[np.int32], order: int, signed: bool) -> int:
                 field[j] += number[CLOCK] * gain[j] - number[TOTAL] * count[j]
                 pull3[j] += gain[j]
     elif order == 3:
-        near[:] = lift
+        for j in range(n):
+            near[j] = lift[j]
         for a in range(k):
             i = active[a]
             for j in range(n):

@@ -118,6 +118,9 @@ class BinaryHerd(Engine):
         if self.order == 3:
             self._arrange(count)
             target[2] *= np.triu(np.ones((width, width), dtype=np.int64), 1)[:, :, None]
+        # below order 3 empty, of the dtypes that triples of few rows have: one compilation
+        many = self.order == 3 and self.total >= 2**15
+        count3 = fitted(count[2], 1, np.int32 if many else np.int16)
         rows, sizes = _pool_lists(pool, self._back)
         fixed = not pool.visited and len(pool.rows) > 0
         number = np.zeros(14)
@@ -138,7 +141,7 @@ class BinaryHerd(Engine):
             target3=fitted(target[2], 0, np.int16),
             single=single.astype(float),
             debt2=fitted(-pair, self._fired, np.float64 if triples else np.int32),
-            count3=fitted(count[2], 1, np.int16 if self.total < 2**15 else np.int32),
+            count3=count3,
             lift=np.zeros(width),
             count1=count[0].astype(float),
             count2=(count[1] if triples else count[1][:0]).astype(np.int32),
@@ -157,7 +160,7 @@ class BinaryHerd(Engine):
             shared=self._shared(width),
             drift=np.zeros(width),
             pull3=np.zeros(width),
-            rows3=np.zeros((2, width), dtype=np.int64),
+            rows3=np.zeros((2, width), dtype=_sums(count3)),
             number=number,
             tally=np.array([0, setup.t, 0, 0, 0, len(pool.rows), 0], dtype=np.int64),
         )
@@ -214,8 +217,7 @@ class BinaryHerd(Engine):
                 size = 64 * len(herd.on) * self.total * max(reach, np.abs(herd.count1).max())
                 herd.number[_jit.EXACT] = size < LARGEST_EXACT
             count3 = fitted(count3, 1, herd.count3.dtype)
-            sums = np.int32 if count3.dtype == np.int16 else np.int64
-            rows3 = herd.rows3.astype(sums, copy=False)
+            rows3 = herd.rows3.astype(_sums(count3), copy=False)
             self._herd = herd = herd._replace(count3=count3, rows3=rows3)
             room = room_in(count3, 1)
         debt2 = fitted(debt2, self._fired, herd.debt2.dtype)
@@ -342,6 +344,11 @@ def _subsets(n: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     """Return how many sets of 1 up to ``order`` things there are among n."""
     terms = [n, n * (n - 1) / 2, n * (n - 1) * (n - 2) / 6]
     return np.sum(terms[:order], axis=0)
+
+
+def _sums(counts: NDArray[np.integer]) -> type[np.signedinteger]:
+    """Return the dtype that rows of counts are summed in."""
+    return np.int32 if counts.dtype == np.int16 else np.int64
 
 
 def _pool_lists(

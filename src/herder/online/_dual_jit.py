@@ -77,7 +77,8 @@ def back(
 ) -> None:
     """Turn coordinates into coefficients of the supports."""
     n = image.shape[0]
-    shares[:] = image
+    for i in range(n):
+        shares[i] = image[i]
     start = n * (n + 1) // 2
     for i in range(n - 1, -1, -1):
         start -= i + 1

@@ -656,11 +656,13 @@ def learn_full(
         updates += 1
         alpha *= y
         if rule.forget > 0.0:
-            sx[:] = f
+            for r in range(sx.shape[0]):
+                sx[r] = f[r]
             _border(matrix, sx, 1.0 / (1.0 / gain + v))
         elif v > 0.0:
             length = math.sqrt(v)
-            f /= length
+            for r in range(f.shape[0]):
+                f[r] /= length
             for r in range(sx.shape[0]):
                 sx[r] = _dot(matrix[r], f)
             ratio = math.sqrt(1.0 + gain * v)

@@ -138,7 +138,9 @@ def sweep_potts(
     total = 0
     for t in range(out.shape[0]):
         total += _join(bonds, noise[t], x, parent, frozen)
-        gains[:] = gumbels[t]
+        for i in range(n_sites):
+            for a in range(n_states):
+                gains[i, a] = gumbels[t, i, a]
         for i in range(n_sites):
             for a in range(n_states):
                 gains[parent[i], a] += fields[i, a]
