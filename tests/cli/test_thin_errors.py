@@ -121,6 +121,12 @@ def test_gaps_are_named_and_the_option_that_helps(tmp_path):
     assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0
 
 
+def test_more_rows_than_there_are_is_said_in_options(tmp_path):
+    table = write(tmp_path / "in.csv", "a,b\n1,2\n")
+    line = error_line(table, "-n", 5, "-o", tmp_path / "out.csv")
+    assert line == "herder: --rows must be at most the 1 row, got 5"
+
+
 def test_what_needs_too_much_memory_is_refused(tmp_path):
     np.save(tmp_path / "in.npy", np.zeros((20_000, 2), dtype=np.float32))
     words = (tmp_path / "in.npy", "-n", 5, "-o", tmp_path / "out.npy", "--max-memory", "1M")

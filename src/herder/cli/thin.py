@@ -41,6 +41,7 @@ __all__ = ["thin"]
         "n_jobs": "threads",
         "refine": "no_refine",
         "unique": None,
+        "allocation=mapping": None,
     },
     report="the chosen rows, the MMD and the error per column",
     max_memory="4G",

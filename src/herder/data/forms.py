@@ -10,6 +10,7 @@ before something of its own is given.
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
@@ -29,6 +30,9 @@ _REFUSED = {
     "series": ("be 2-D, rows by columns", "a series: X.to_frame() makes it one column"),
     "lazy": ("be a frame in memory", "a lazy frame: X.collect() reads it"),
 }
+
+#: Groups of an ArviZ object whose draws are not those of the posterior.
+_OTHER_DRAWS = re.compile("prior|sample_stats_prior|unconstrained_prior|warmup_")
 
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "durations", "O": "objects"}
 
@@ -78,8 +82,10 @@ def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> 
     """
     form = form_of(table)
     n = math.prod(shape)
-    if form in ("dataarray", "dataset", "tree"):
-        return _take_draws(_posterior(table) if form == "tree" else table, indices, shape)
+    if form == "tree":
+        return _take_groups(table, indices, shape)
+    if form in ("dataarray", "dataset"):
+        return _take_draws(table, indices, shape)
     if form == "mapping":
         return {name: take_rows(values, indices, shape) for name, values in table.items()}
     if form == "lazy":
@@ -107,18 +113,57 @@ def _take_draws(data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) ->
     """Take draws of an xarray object along one new dimension, ``sample``."""
     import xarray as xr
 
+    places = _places(data, indices, shape)
+    if len(places) == 1:
+        return data.isel(places)
+    picked = data.isel({dim: xr.DataArray(at, dims="sample") for dim, at in places.items()})
+    bare = {dim: ("sample", at) for dim, at in places.items() if dim not in picked.coords}
+    return picked.assign_coords(bare).transpose("sample", ...)
+
+
+def _take_groups(tree: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
+    """Take draws of an ArviZ object: one chain in each group that has them, other groups whole."""
+    if not hasattr(tree, "subtree"):  # InferenceData, a mapping
+        groups = {name: _take_group(tree[name], name, indices, shape) for name in tree}
+        return type(tree)(attrs=tree.attrs, **groups)
+    root = tree.path.rstrip("/")
+    parts = {node.path[len(root) :] or "/": node for node in tree.subtree}
+    groups = {
+        path: _take_group(node.to_dataset(), node.name or "", indices, shape)
+        for path, node in parts.items()
+    }
+    return type(tree).from_dict(groups, name=tree.name)
+
+
+def _take_group(data: Any, name: str, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
+    """Take draws of one group as chain 0 and draws 0, 1, ...; where they were are coordinates."""
+    import xarray as xr
+
+    if not {"chain", "draw"} <= set(data.dims) or _OTHER_DRAWS.match(name):
+        return data
+    places = _places(data, indices, shape)
+    before = {dim: f"original_{dim}" for dim in places}
+    at = {
+        before[dim]: xr.DataArray([rows], dims=("chain", "draw")) for dim, rows in places.items()
+    }
+    picked = data.rename(before).isel(at)
+    bare = {dim: rows for dim, rows in at.items() if dim not in picked.coords}
+    draws = {"chain": [0], "draw": np.arange(len(indices))}
+    return picked.assign_coords(bare | draws).transpose("chain", "draw", ...)
+
+
+def _places(
+    data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]
+) -> dict[str, NDArray[np.intp]]:
+    """Return where rows are in an xarray object that is aligned with the sample, by dimension."""
     lead = _leading(data.dims)
     sizes = tuple(int(data.sizes[dim]) for dim in lead)
     apart = len(lead) == len(shape) == 2 and sizes != shape
     if not lead or apart or math.prod(sizes) != math.prod(shape):
         found = dict(data.sizes)
         raise ParameterError("table", f"have the chains and draws of X, {shape}", found)
-    if len(lead) == 1:
-        return data.isel({lead[0]: indices})
-    places = dict(zip(lead, locate(indices, sizes), strict=True))
-    picked = data.isel({dim: xr.DataArray(at, dims="sample") for dim, at in places.items()})
-    bare = {dim: ("sample", at) for dim, at in places.items() if dim not in picked.coords}
-    return picked.assign_coords(bare).transpose("sample", ...)
+    at = (indices,) if len(lead) == 1 else locate(indices, sizes)
+    return dict(zip(lead, at, strict=True))
 
 
 def _leading(dims: Iterable[Any]) -> tuple[str, ...]:
@@ -222,6 +267,9 @@ def _join(
 
 
 def _read_pandas(frame: Any) -> Numbers:
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
     labels = [label if isinstance(label, tuple) else (label,) for label in frame.columns]
     names = tuple(".".join(map(str, label)) for label in labels)
     dtypes = list(frame.dtypes)

@@ -76,7 +76,9 @@ class Rows:
 
         Arrays and sparse matrices return rows (chains and draws flattened), frames and mappings
         their own kind; xarray objects keep chain and draw as coordinates of one new dimension
-        ``sample``, and so does the posterior of ArviZ objects.
+        ``sample``. ArviZ objects return their own kind, with the rows as draws 0, 1, ... of one
+        chain in each group that has chain and draw; ``original_chain`` and ``original_draw`` are
+        coordinates. Other groups come whole, and so do the prior and the warm-up.
         """
         return take_rows(table, np.asarray(indices, dtype=np.intp), self.shape)
 

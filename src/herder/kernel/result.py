@@ -1,6 +1,6 @@
 """The result of thinning: rows, weights, the distance to the sample, the error per column."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,11 +35,11 @@ N_SIZES = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thinning:
+class Thinning(Sequence[int]):
     """Rows chosen by `thin`.
 
-    NumPy and pandas take it as an array of row numbers: ``X[chosen]``, ``frame.iloc[chosen]``,
-    ``len(chosen)``; `take` is for other tables. Distances and errors are computed when asked for,
+    It is a sequence of row numbers, which NumPy, polars and pandas take: ``X[chosen]``,
+    ``frame.iloc[chosen]``; `take` is for other tables. Distances and errors are computed when asked for,
     from the sample itself and not from a copy: do not change it.
 
     Attributes
@@ -187,6 +187,8 @@ class Thinning:
             first.append(Text(text, "warning"))
         if self._task.classes is not None:
             first.append(self._classes())
+        if note := self._task.settings.get("note"):
+            first.append(Text(note, "warning"))
         table = replace(errors.table(N_SHOWN), caption=CAPTION)
         sections = [self._places(), self._columns(errors)]
         if known and self._task.classes is None:
