@@ -28,7 +28,10 @@ def error_line(*words: object) -> str:
     [
         (("nowhere.csv", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
         (("nowhere.npy", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv"), "text in 'kind', 'note': pass --drop kind,note"),
+        (
+            ("{t}", "-n", 5, "-o", "{tmp}/a.csv"),
+            "categories in a column of text, got more in 'note': pass --drop note",
+        ),
         (
             ("{t}", "-n", 0, "-o", "{tmp}/a.csv", *DROPPED),
             "--rows must be a positive integer",

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from herder._csr import sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array
+from herder.data.categories import Labels, find_categories, place_indicators, sorted_codes
+from herder.data.source import repeated
 
-__all__ = ["form_of", "locate", "read_numbers", "take_rows"]
+__all__ = ["form_of", "locate", "read_mixed", "read_numbers", "take_rows"]
 
 #: Forms that are refused: what X must be, and what was passed with a remedy.
 _REFUSED = {
@@ -66,6 +68,52 @@ def read_numbers(table: Any, form: str) -> Numbers:
         "polars": _read_polars,
     }
     return readers.get(form, _read_xarray)(table)
+
+
+def read_mixed(table: Any, form: str) -> tuple[Numbers, Labels]:
+    """Return a table as numbers, with an indicator for each category, and the categories.
+
+    Columns of frames and mappings may hold text, booleans and categories; other forms hold
+    numbers only.
+    """
+    columns = _columns(table, form)
+    maybe = {name: values for name, values in columns.items() if _may_be_text(values, form)}
+    n = len(next(iter(maybe.values()), ()))
+    drop = {"pandas": "drop it with X.drop(columns={})", "polars": "drop it with X.drop({})"}
+    found = find_categories(maybe, n, drop.get(form, "leave it out of the mapping"))
+    if not found:
+        return read_numbers(table, form), ()
+    keep = [j for j, name in enumerate(columns) if name not in found]
+    if form == "mapping":
+        rest: Any = {name: values for name, values in columns.items() if name not in found}
+    else:
+        rest = table.iloc[:, keep] if form == "pandas" else table[:, keep]
+    numbers, _, shape = read_numbers(rest, form) if keep else (np.empty((n, 0)), (), (n,))
+    lengths = {shape, *((len(column.index),) for column in found.values())}
+    if len(lengths) > 1:
+        raise ParameterError("X", "have columns of one length", got=f"lengths {sorted(lengths)}")
+    coded = {name: sorted_codes(column.labels, column.index) for name, column in found.items()}
+    labels = tuple(coded[name][0] if name in coded else None for name in columns)
+    codes = [coded[name][1] for name in columns if name in coded]
+    return (place_indicators(numbers, labels, codes), tuple(columns), shape), labels
+
+
+def _columns(table: Any, form: str) -> dict[str, Any]:
+    """Return the columns of a frame or a mapping by name, nothing for other forms."""
+    if form == "pandas":
+        return {name: table.iloc[:, j] for j, name in enumerate(_pandas_names(table))}
+    if form == "polars":
+        return {name: table[name] for name in table.columns}
+    if form == "mapping":
+        return {str(name): plain_array(values, "X") for name, values in table.items()}
+    return {}
+
+
+def _may_be_text(values: Any, form: str) -> bool:
+    """Whether a column is no series of numbers or dates."""
+    if form == "polars":
+        return str(values.dtype).partition("(")[0] in ("Boolean", "String", "Categorical", "Enum")
+    return values.ndim == 1 and getattr(values.dtype, "kind", "O") in "bOUS"
 
 
 def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
@@ -266,12 +314,16 @@ def _join(
     return values, tuple(itertools.chain.from_iterable(cells)), shape
 
 
-def _read_pandas(frame: Any) -> Numbers:
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ParameterError("X", "have unique column names", got=f"{twice!r} twice")
+def _pandas_names(frame: Any) -> tuple[str, ...]:
     labels = [label if isinstance(label, tuple) else (label,) for label in frame.columns]
     names = tuple(".".join(map(str, label)) for label in labels)
+    if len(set(names)) < len(names):
+        raise ParameterError("X", "have unique column names", got=f"{repeated(names)!r} twice")
+    return names
+
+
+def _read_pandas(frame: Any) -> Numbers:
+    names = _pandas_names(frame)
     dtypes = list(frame.dtypes)
     kinds = ["" if getattr(t, "kind", "O") in "biuf" else str(t) for t in dtypes]
     remedy = "drop them with X.drop(columns={}), or encode them as numbers"

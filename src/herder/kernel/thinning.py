@@ -24,7 +24,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, positive_int
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
-from herder.core.summary import counted
+from herder.core.summary import counted, listed
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
@@ -108,7 +108,9 @@ def thin(
     ----------
     X : array-like of shape (n_samples, n_features) or (chain, draw, ...)
         The sample: an array (it may be memory-mapped), a pandas or polars frame, an xarray or
-        ArviZ posterior, or a mapping of names to draws.
+        ArviZ posterior, or a mapping of names to draws. Columns of frames and mappings may hold
+        categories (text, booleans, the categories of pandas): two that differ are at the distance
+        sqrt(2), which is typical of two rows in a standardised column of numbers.
     n_select : int
         How many rows to choose; more than there are only with ``unique=False``.
     kernel : str or callable, default "gaussian"
@@ -119,7 +121,7 @@ def thin(
         Length scale of the kernel, one or one for each column. "median" is the median distance
         of rows, from at most 2,000 of them, spread evenly.
     standardise : bool, default False
-        Divide every column by its standard deviation, for columns of different units.
+        Divide every column of numbers by its standard deviation, for columns of different units.
     refine : bool or int, default True
         Exchange rows after herding, for the best set of that size. An int is the number of
         sweeps; by default two over all rows of a large sample, up to twenty of a small one. False
@@ -173,7 +175,7 @@ def thin(
     m = positive_int(n_select, "n_select")
     one_of(weights, "weights", ["uniform", "simplex", "optimal"])
     unique, progress = flag(unique, "unique"), function_or_none(progress, "progress")
-    rows = read_rows(X)
+    rows = read_rows(X, mixed=True)
     n = rows.n_rows
     included, excluded = read_choice(include, exclude, n, m)
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
@@ -226,10 +228,21 @@ def _task(
     kernel_mean: Any,
     n_jobs: int | None,
 ) -> Task:
-    chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     values: NDArray[Any] = rows.values
+    indicators = None
+    if rows.labels:
+        indicators = rows.is_indicator
+        if np.ndim(bandwidth) == 1 and np.size(bandwidth) == len(rows.names):
+            bandwidth = np.asarray(bandwidth)[rows.columns]
+    chosen = resolve_kernel(
+        kernel, bandwidth, values, standardise=standardise, indicators=indicators
+    )
     given = None if kernel_mean is None else read_target(kernel_mean, values)
     if isinstance(chosen, Stein):
+        if rows.labels:
+            odd = [name for name, own in zip(rows.names, rows.labels, strict=True) if own]
+            got = f"categories in {listed([repr(name) for name in odd], 5)}"
+            raise ParameterError("X", "have columns of numbers only if kernel is 'stein'", got=got)
         values = attach_scores(values, score)
         if given is not None:
             raise ParameterError("kernel_mean", "be None when kernel is 'stein': its mean is zero")
