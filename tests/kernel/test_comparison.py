@@ -133,7 +133,8 @@ def test_random_subsets_are_off_by_what_is_said():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_independent_draws_by_other_code(weighted):
-    X = np.column_stack([RNG.exponential(size=80), RNG.integers(0, 4, size=80), np.ones(80)])
+    whole = RNG.integers(0, 4, size=80).astype(float)
+    X = np.column_stack([RNG.exponential(size=80), whole, np.ones(80)])
     rows, w, q = [3, 3, 70, 41, 12], np.ones(5), np.ones(80)
     if weighted:
         w, q = RNG.random(5), RNG.random(80)

@@ -121,7 +121,7 @@ def thin(
         Length scale of the kernel, one or one for each column. "median" is the median distance
         of rows, from at most 2,000 of them, spread evenly.
     standardise : bool, default False
-        Divide every column of numbers by its standard deviation, for columns of different units.
+        Divide every column by its standard deviation, for columns of different units.
     refine : bool or int, default True
         Exchange rows after herding, for the best set of that size. An int is the number of
         sweeps; by default two over all rows of a large sample, up to twenty of a small one. False
