@@ -106,9 +106,9 @@ def resolve_kernel(
     kernel: KernelLike,
     bandwidth: BandwidthLike,
     values: NDArray[Any],
+    indicators: NDArray[np.bool_] | None = None,
     *,
     standardise: bool = False,
-    indicators: NDArray[np.bool_] | None = None,
 ) -> Kernel:
     """Build the kernel that a call asks for, with its bandwidth from the rows where needed.
 
@@ -121,12 +121,12 @@ def resolve_kernel(
         A name, or a kernel object: then the bandwidth must be left out.
     bandwidth : "median", float or array of shape (n_features,)
         The median distance of rows, or given lengths. The energy kernel has none by default.
+    indicators : array of bool of shape (n_features,), optional
+        Columns that are measured as they are, since they indicate a category.
     values : array of shape (n_samples, n_features)
         The rows.
     standardise : bool
         Measure every column in its standard deviation.
-    indicators : array of bool of shape (n_features,), optional
-        Columns that are measured as they are, since they indicate a category.
     """
     standardise = flag(standardise, "standardise")
     if not isinstance(kernel, str):

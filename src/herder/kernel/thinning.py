@@ -234,9 +234,7 @@ def _task(
         indicators = rows.is_indicator
         if np.ndim(bandwidth) == 1 and np.size(bandwidth) == len(rows.names):
             bandwidth = np.asarray(bandwidth)[rows.columns]
-    chosen = resolve_kernel(
-        kernel, bandwidth, values, standardise=standardise, indicators=indicators
-    )
+    chosen = resolve_kernel(kernel, bandwidth, values, indicators, standardise=standardise)
     given = None if kernel_mean is None else read_target(kernel_mean, values)
     if isinstance(chosen, Stein):
         if rows.labels:
