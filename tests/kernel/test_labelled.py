@@ -179,6 +179,8 @@ def test_wrong_shares_are_told():
         thin(X, 6, y=y, allocation="even")
     with refuses("allocation"):
         thin(X, 6, y=y, allocation={"a": 5, "z": 1})
+    with refuses("allocation", match=r"name labels of y, got \(\)"):
+        thin(X, 6, y=y, allocation={"a": 5, (): 1})
     with refuses("allocation"):
         thin(X, 6, y=y, allocation={"a": 5})
     with refuses("allocation"):

@@ -57,7 +57,8 @@ def quotas(
         Rows in all.
     """
     if isinstance(allocation, Mapping):
-        if unknown := [label for label in allocation if label not in classes]:
+        known = set(classes.tolist())
+        if unknown := [label for label in allocation if label not in known]:
             raise ParameterError("allocation", "name labels of y", unknown[0])
         wanted = [allocation.get(label, 0) for label in classes.tolist()]
         counts = [non_negative_int(count, "allocation") for count in wanted]
