@@ -60,8 +60,6 @@ def form_of(table: Any) -> str:
             return library[base.__name__]
     if hasattr(table, "tocsr"):
         return "sparse"
-    if hasattr(table, "posterior"):
-        return "tree"
     return "mapping" if isinstance(table, Mapping) else "array"
 
 

@@ -126,6 +126,16 @@ def test_labels_get_their_shares(plants, tmp_path):
     assert rows["weight"][rows["kind"] == "a"].sum() == pytest.approx(share)
 
 
+def test_a_label_without_a_row_is_named_with_the_option(tmp_path):
+    rng = np.random.default_rng(3)
+    table = {"x": rng.normal(size=100), "kind": np.array(["a"] * 99 + ["rare"], dtype=object)}
+    write_table(tmp_path / "in.csv", list(table), [table])
+    done = run(tmp_path / "in.csv", "-n", 5, "-o", tmp_path / "o.csv", "--label-column", "kind")
+    words = "no row was chosen of class 'rare' (1.00%); pass --allocation equal"
+    assert f"Warning: {words}\n" in done.stdout
+    assert done.stderr == f"herder: Warning: thin: {words}\n"
+
+
 def test_scores_make_a_stein_kernel(draws, tmp_path):
     X = np.load(draws)
     np.save(tmp_path / "scores.npy", -X)

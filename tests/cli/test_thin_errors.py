@@ -28,7 +28,10 @@ def error_line(*words: object) -> str:
     [
         (("nowhere.csv", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
         (("nowhere.npy", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
-        (("{t}", "-n", 5, "-o", "{tmp}/a.csv"), "text in 'kind', 'note': pass --drop kind,note"),
+        (
+            ("{t}", "-n", 5, "-o", "{tmp}/a.csv"),
+            "categories in a column of text, got more in 'note': pass --drop note",
+        ),
         (
             ("{t}", "-n", 0, "-o", "{tmp}/a.csv", *DROPPED),
             "--rows must be a positive integer",
@@ -119,6 +122,12 @@ def test_gaps_are_named_and_the_option_that_helps(tmp_path):
     assert line.endswith("pass --drop b")
     words = ["thin", table, "-n", 2, "-o", tmp_path / "out.csv", "--drop", "b"]
     assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0
+
+
+def test_more_rows_than_there_are_is_said_in_options(tmp_path):
+    table = write(tmp_path / "in.csv", "a,b\n1,2\n")
+    line = error_line(table, "-n", 5, "-o", tmp_path / "out.csv")
+    assert line == "herder: --rows must be at most the 1 row, got 5"
 
 
 def test_what_needs_too_much_memory_is_refused(tmp_path):

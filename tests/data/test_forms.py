@@ -1,7 +1,6 @@
 import re
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import arviz_base
 import numpy as np
@@ -137,8 +136,11 @@ def test_pandas_of_many_kinds():
 
 
 def test_pandas_labels_that_are_not_text_or_not_distinct():
-    X = pd.DataFrame([[1.0, 2, 3, 4]], columns=pd.Index([0, ("a", "b"), "c", "c"], dtype=object))
-    assert read_rows(X).names == ("0", "a.b", "c", "c")
+    X = pd.DataFrame([[1.0, 2, 3]], columns=pd.Index([0, ("a", "b"), "c"], dtype=object))
+    assert read_rows(X).names == ("0", "a.b", "c")
+    X = pd.DataFrame([[1.0, 2, 3]], columns=["a", "c", "c"])
+    with refuses("X", match="have unique column names, got 'c' twice"):
+        read_rows(X)
 
 
 def test_text_dates_and_categories_are_refused_by_name():
@@ -176,12 +178,9 @@ def test_polars_frames():
     [
         pytest.param(posterior(), id="dataset"),
         pytest.param(posterior().transpose("draw", "school", "chain"), id="turned"),
-        pytest.param(xr.DataTree.from_dict({"posterior": posterior()}), id="tree"),
-        pytest.param(xr.DataTree.from_dict({"posterior": posterior()})["posterior"], id="branch"),
-        pytest.param(SimpleNamespace(posterior=posterior()), id="inference-data"),
     ],
 )
-def test_posteriors_of_xarray_and_arviz(X):
+def test_posteriors_of_xarray(X):
     rows = read_rows(X)
     assert rows.names == ("mu", "theta[a]", "theta[b]", "theta[c]")
     assert rows.shape == (2, 5)
@@ -196,13 +195,12 @@ def test_posteriors_of_xarray_and_arviz(X):
     assert np.array_equal(theta, flat_draws()[PICKS, 1:])
 
 
-def test_arviz_trees():
-    tree = arviz_base.from_dict({"posterior": DRAWS, "log_likelihood": {"y": DRAWS["theta"]}})
-    rows = read_rows(tree)
-    assert rows.names == ("mu", "theta[0]", "theta[1]", "theta[2]")
-    assert np.array_equal(rows.values, flat_draws())
-    likelihood = rows.take(tree["log_likelihood"], PICKS)
-    assert np.array_equal(likelihood["y"].values, flat_draws()[PICKS, 1:])
+def test_trees():
+    tree = xr.DataTree.from_dict({"posterior": posterior()})
+    for X in (tree, tree["posterior"]):
+        rows = read_rows(X)
+        assert rows.names == ("mu", "theta[a]", "theta[b]", "theta[c]")
+        assert np.array_equal(rows.values, flat_draws())
     with refuses("X"):
         read_rows(arviz_base.from_dict({"prior": DRAWS}))
 

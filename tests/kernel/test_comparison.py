@@ -131,6 +131,55 @@ def test_random_subsets_are_off_by_what_is_said():
     assert compare_columns(X[:1], [0]).random_change == 0
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_independent_draws_by_other_code(weighted):
+    whole = RNG.integers(0, 4, size=80).astype(float)
+    X = np.column_stack([RNG.exponential(size=80), whole, np.ones(80)])
+    rows, w, q = [3, 3, 70, 41, 12], np.ones(5), np.ones(80)
+    if weighted:
+        w, q = RNG.random(5), RNG.random(80)
+    found = compare_columns(X, rows, w if weighted else None, q if weighted else None)
+    ratios = {name: [] for name in ("means", "standard deviations", "quantiles")}
+    for j in range(2):
+        x = X[:, j]
+        mean = np.average(x, weights=q)
+        functions = {"means": [x], "standard deviations": [(x - mean) ** 2]}
+        functions["quantiles"] = [(x <= v).astype(float) for v in found.quantiles_before[:, j]]
+        for name, averaged in functions.items():
+            own = []
+            for f in averaged:
+                variance = np.cov(f, aweights=q, ddof=0)
+                error = np.average(f[rows], weights=w) - np.average(f, weights=q)
+                own += [error**2 / variance] if variance > 1e-12 else []
+            ratios[name].append(np.mean(own))
+    expected = {name: 1 / np.mean(own) for name, own in ratios.items()}
+    assert found.independent_draws == pytest.approx(expected)
+    said = found.worth
+    for name, number in expected.items():
+        assert f"{float(f'{number:.3g}'):,.0f} for {name}" in said
+
+
+def test_random_rows_are_worth_as_many_independent_draws():
+    X = np.column_stack([RNG.normal(size=4000), RNG.exponential(size=4000), RNG.random(4000)])
+    m = 50
+    subsets = [compare_columns(X, RNG.permutation(4000)[:m]) for _ in range(300)]
+    for name in subsets[0].independent_draws:
+        mean = np.mean([1 / one.independent_draws[name] for one in subsets])
+        left = (4000 - m) / 3999  # rows are drawn without replacement
+        # 300 means of three squares: the standard error is 5 %, 9 % for squares of exponentials
+        assert mean * m / left == pytest.approx(1, abs=0.2)
+
+
+def test_rows_without_error_are_worth_more_than_can_be_said():
+    X = RNG.integers(0, 3, size=(12, 2)).astype(float)
+    most = "over 10,000,000 for"
+    said = (
+        f"worth in independent draws: {most} means, {most} standard deviations, {most} quantiles"
+    )
+    assert compare_columns(np.vstack([X, X]), np.arange(12)).worth == said
+    assert compare_columns(np.ones((5, 2)), [1]).worth == ""
+
+
 def test_negative_weights_are_taken_as_they_are():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     found = compare_columns(X, [0, 1, 2, 3], [0.6, -0.2, 0.4, 0.4])  # sums to 1.2
@@ -182,14 +231,15 @@ def test_worst_columns_come_first():
 
 def test_the_printed_table():
     lines = str(skewed()).splitlines()
-    assert len(lines) == 12
+    assert len(lines) == 13
     assert lines[0].startswith("23 of 100 rows: error per column")
     heads = "column mean sd 5% 25% 50% 75% 95% distance"
     assert lines[1].split() == heads.split()
     assert lines[2].startswith("col4")
     assert len({len(line) for line in lines[1:10]}) == 1
     assert lines[10].endswith("a random subset of that size has ±0.1839")  # sqrt(77 / 23 / 99)
-    assert lines[11] == "and 4 more columns with smaller errors"
+    assert lines[11].startswith("worth in independent draws: ")
+    assert lines[12] == "and 4 more columns with smaller errors"
     short = str(compare_columns(np.eye(3), [0], names=["a", "b", "c" * 40]))
     assert "more columns" not in short
     assert "c" * 25 + "..." in short

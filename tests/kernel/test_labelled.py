@@ -179,6 +179,8 @@ def test_wrong_shares_are_told():
         thin(X, 6, y=y, allocation="even")
     with refuses("allocation"):
         thin(X, 6, y=y, allocation={"a": 5, "z": 1})
+    with refuses("allocation", match=r"name labels of y, got \(\)"):
+        thin(X, 6, y=y, allocation={"a": 5, (): 1})
     with refuses("allocation"):
         thin(X, 6, y=y, allocation={"a": 5})
     with refuses("allocation"):
@@ -201,3 +203,26 @@ def test_more_rows_than_a_class_has():
     chosen = thin(X, 12, y=y, allocation="equal", unique=False)
     assert len(chosen.by_class[1]) == 6
     assert set(chosen.by_class[1]) <= {18, 19}
+
+
+@pytest.mark.parametrize(
+    ("n_select", "allocation", "words"),
+    [
+        (10, "proportional", "class 'rare' (1.00%); pass allocation='equal' or allocation=map"),
+        (2, "equal", "class 'rare' (1.00%); a row of each class takes 3 rows or more"),
+        (1, "joint", "2 classes "),
+        (3, "equal", ""),
+        (10, {"a": 5, "b": 5}, ""),
+    ],
+)
+def test_classes_without_a_row_are_named(caplog, n_select, allocation, words):
+    y = np.repeat(np.array(["a", "b", "rare"], dtype=object), [120, 78, 2])
+    chosen = thin(sample(200, 2), n_select, y=y, allocation=allocation)
+    logged = [record.getMessage() for record in caplog.records]
+    warned = [line for line in str(chosen.summary()).splitlines() if line.startswith("Warning")]
+    if words:
+        assert len(logged) == len(warned) == 1
+        assert logged[0].startswith("thin: no row was chosen of " + words)
+        assert warned[0] == logged[0].replace("thin: ", "Warning: ")
+    else:
+        assert logged == warned == []

@@ -60,8 +60,13 @@ def test_the_text_has_the_numbers_of_the_choice(chosen):
         f"{worst.sd_change[0]:+.4f}",
     ]
     largest = np.abs(errors.mean_change).max()
-    assert f"at most {largest:.4f} standard deviations" in lines[-1]
-    assert f"±{errors.random_change:.4f}" in lines[-1]
+    assert f"at most {largest:.4f} standard deviations" in lines[-3]
+    assert f"±{errors.random_change:.4f}" in lines[-3]
+    assert lines[-2] == errors.worth
+    # m random rows of n, drawn without replacement, are those of m (n - 1) / (n - m) draws
+    draws = 30 * 299 / 270 * (chosen.mmd_random / chosen.mmd) ** 2
+    rounded = f"{float(f'{draws:.3g}'):,.0f}"
+    assert lines[-1] == f"and {rounded} for the functions of the kernel (MMD)"
 
 
 def test_the_page_shows_the_choice_and_is_self_contained(chosen):

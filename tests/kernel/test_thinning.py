@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import xarray as xr
 
@@ -99,6 +100,13 @@ def test_stands_for_an_array_of_row_numbers():
     np.testing.assert_array_equal(X[chosen], X[chosen.indices])
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     pd.testing.assert_frame_equal(frame.iloc[chosen], frame.iloc[chosen.indices])
+    wide = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    for taken in (wide[chosen], wide[chosen, ["a", "b"]]):
+        np.testing.assert_array_equal(taken.to_numpy(), X[chosen.indices, :2])
+    assert wide["a"][chosen].to_list() == X[chosen.indices, 0].tolist()
+    array = xr.DataArray(X, dims=("row", "column"))
+    np.testing.assert_array_equal(array[chosen].values, X[chosen.indices])
+    np.testing.assert_array_equal(array.isel(row=chosen).values, X[chosen.indices])
     assert repr(chosen) == "Thinning(6 of 50 rows)"
 
 

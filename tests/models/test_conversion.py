@@ -121,6 +121,17 @@ def test_names_that_only_look_like_tuples_stay_texts():
     assert list(graph.nodes) == ["(a, b)", "(1)", "(0,1)", ("a", 1), "("]
 
 
+def test_integer_nodes_stay_integers():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(7, -3, 0.5), (-3, 10, 1.0)])
+    model = PairwiseModel.from_networkx(graph)
+    assert list(model.to_networkx().nodes) == [7, -3, 10]
+    assert list(model.to_dimod().variables) == [7, -3, 10]
+    assert_same(PairwiseModel.from_networkx(model.to_networkx()), model)
+    for texts in (["7", "a"], ["07", "1"], ["1.0", "2"]):
+        assert list(PairwiseModel(np.zeros((2, 2)), names=texts).to_networkx()) == texts
+
+
 def test_the_attribute_of_edges_can_be_named():
     graph = nx.path_graph(3)
     for edge in graph.edges:

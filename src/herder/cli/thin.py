@@ -41,6 +41,7 @@ __all__ = ["thin"]
         "n_jobs": "threads",
         "refine": "no_refine",
         "unique": None,
+        "allocation=mapping": None,
     },
     report="the chosen rows, the MMD and the error per column",
     max_memory="4G",
@@ -180,8 +181,8 @@ def thin(
     """Choose the most representative rows of a sample.
 
     Their averages are far closer to those of the whole sample than a random subset's. All columns
-    of the chosen rows are written. Rows are compared by the numeric columns; name those of text
-    with --drop or --label-column. There is no randomness: the same input gives the same rows.
+    of the chosen rows are written. Rows are compared by numbers and by categories (text); name
+    other columns with --drop. There is no randomness: the same input gives the same rows.
     """
     import herder
     from herder.data import write_table

@@ -78,9 +78,10 @@ class Table:
         return [[show(v, spec) for v, spec in zip(row, specs, strict=True)] for row in self.rows]
 
     def numeric(self) -> list[bool]:
-        """Return which columns hold numbers, and are set to the right."""
+        """Return which columns hold numbers, or none here and there, and are set to the right."""
         return [
-            bool(self.rows) and all(_is_number(row[j]) for row in self.rows)
+            any(_is_number(row[j]) for row in self.rows)
+            and all(row[j] is None or _is_number(row[j]) for row in self.rows)
             for j in range(len(self.header))
         ]
 

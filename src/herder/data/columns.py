@@ -12,7 +12,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array
 from herder.data.source import repeated
 
-__all__ = ["Column", "is_missing", "named_columns", "table_columns"]
+__all__ = ["Column", "is_missing", "named_columns", "read_column", "table_columns"]
 
 #: Integers within a range this wide are counted; others are sorted, which is slower.
 COUNTED_RANGE = 65_536
@@ -98,7 +98,7 @@ def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:
         raise ParameterError("X", "have at least 1 column", got=got)
     if len(set(found)) < len(found):
         raise ParameterError("X", "have unique column names", got=f"{repeated(found)!r} twice")
-    columns = [_column(name, values) for name, values in zip(found, raw, strict=True)]
+    columns = [read_column(name, values) for name, values in zip(found, raw, strict=True)]
     lengths = {len(column.index) for column in columns}
     if len(lengths) > 1:
         raise ParameterError("X", "have columns of one length", got=f"lengths {sorted(lengths)}")
@@ -115,7 +115,8 @@ def _array_columns(X: object) -> tuple[tuple[str, ...], list[Any]]:
     return tuple(f"x{j}" for j in range(array.shape[1])), list(array.T)
 
 
-def _column(name: str, values: Any) -> Column:
+def read_column(name: str, values: Any) -> Column:
+    """Return one column of a table, of any kind of labels."""
     if hasattr(values, "cat") and str(getattr(values, "dtype", "")) == "category":  # pandas
         labels = [_plain(label) for label in values.cat.categories]
         index = np.array(values.cat.codes, dtype=np.intp)

@@ -10,6 +10,7 @@ before something of its own is given.
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 from herder._csr import sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array
+from herder.data.categories import Labels, find_categories, place_indicators, sorted_codes
+from herder.data.source import repeated
 
-__all__ = ["form_of", "locate", "read_numbers", "take_rows"]
+__all__ = ["form_of", "locate", "read_mixed", "read_numbers", "take_rows"]
 
 #: Forms that are refused: what X must be, and what was passed with a remedy.
 _REFUSED = {
@@ -29,6 +32,9 @@ _REFUSED = {
     "series": ("be 2-D, rows by columns", "a series: X.to_frame() makes it one column"),
     "lazy": ("be a frame in memory", "a lazy frame: X.collect() reads it"),
 }
+
+#: Groups of an ArviZ object whose draws are not those of the posterior.
+_OTHER_DRAWS = re.compile("prior|sample_stats_prior|unconstrained_prior|warmup_")
 
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "durations", "O": "objects"}
 
@@ -64,6 +70,52 @@ def read_numbers(table: Any, form: str) -> Numbers:
     return readers.get(form, _read_xarray)(table)
 
 
+def read_mixed(table: Any, form: str) -> tuple[Numbers, Labels]:
+    """Return a table as numbers, with an indicator for each category, and the categories.
+
+    Columns of frames and mappings may hold text, booleans and categories; other forms hold
+    numbers only.
+    """
+    columns = _columns(table, form)
+    maybe = {name: values for name, values in columns.items() if _may_be_text(values, form)}
+    n = len(next(iter(maybe.values()), ()))
+    drop = {"pandas": "drop it with X.drop(columns={})", "polars": "drop it with X.drop({})"}
+    found = find_categories(maybe, n, drop.get(form, "leave it out of the mapping"))
+    if not found:
+        return read_numbers(table, form), ()
+    keep = [j for j, name in enumerate(columns) if name not in found]
+    if form == "mapping":
+        rest: Any = {name: values for name, values in columns.items() if name not in found}
+    else:
+        rest = table.iloc[:, keep] if form == "pandas" else table[:, keep]
+    numbers, _, shape = read_numbers(rest, form) if keep else (np.empty((n, 0)), (), (n,))
+    lengths = {shape, *((len(column.index),) for column in found.values())}
+    if len(lengths) > 1:
+        raise ParameterError("X", "have columns of one length", got=f"lengths {sorted(lengths)}")
+    coded = {name: sorted_codes(column.labels, column.index) for name, column in found.items()}
+    labels = tuple(coded[name][0] if name in coded else None for name in columns)
+    codes = [coded[name][1] for name in columns if name in coded]
+    return (place_indicators(numbers, labels, codes), tuple(columns), shape), labels
+
+
+def _columns(table: Any, form: str) -> dict[str, Any]:
+    """Return the columns of a frame or a mapping by name, nothing for other forms."""
+    if form == "pandas":
+        return {name: table.iloc[:, j] for j, name in enumerate(_pandas_names(table))}
+    if form == "polars":
+        return {name: table[name] for name in table.columns}
+    if form == "mapping":
+        return {str(name): plain_array(values, "X") for name, values in table.items()}
+    return {}
+
+
+def _may_be_text(values: Any, form: str) -> bool:
+    """Whether a column is no series of numbers or dates."""
+    if form == "polars":
+        return str(values.dtype).partition("(")[0] in ("Boolean", "String", "Categorical", "Enum")
+    return values.ndim == 1 and getattr(values.dtype, "kind", "O") in "bOUS"
+
+
 def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
     """Return rows of a table that is aligned with a sample of that leading shape, in its own form.
 
@@ -78,8 +130,10 @@ def take_rows(table: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> 
     """
     form = form_of(table)
     n = math.prod(shape)
-    if form in ("dataarray", "dataset", "tree"):
-        return _take_draws(_posterior(table) if form == "tree" else table, indices, shape)
+    if form == "tree":
+        return _take_groups(table, indices, shape)
+    if form in ("dataarray", "dataset"):
+        return _take_draws(table, indices, shape)
     if form == "mapping":
         return {name: take_rows(values, indices, shape) for name, values in table.items()}
     if form == "lazy":
@@ -107,18 +161,57 @@ def _take_draws(data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) ->
     """Take draws of an xarray object along one new dimension, ``sample``."""
     import xarray as xr
 
+    places = _places(data, indices, shape)
+    if len(places) == 1:
+        return data.isel(places)
+    picked = data.isel({dim: xr.DataArray(at, dims="sample") for dim, at in places.items()})
+    bare = {dim: ("sample", at) for dim, at in places.items() if dim not in picked.coords}
+    return picked.assign_coords(bare).transpose("sample", ...)
+
+
+def _take_groups(tree: Any, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
+    """Take draws of an ArviZ object: one chain in each group that has them, other groups whole."""
+    if not hasattr(tree, "subtree"):  # InferenceData, a mapping
+        groups = {name: _take_group(tree[name], name, indices, shape) for name in tree}
+        return type(tree)(attrs=tree.attrs, **groups)
+    root = tree.path.rstrip("/")
+    parts = {node.path[len(root) :] or "/": node for node in tree.subtree}
+    groups = {
+        path: _take_group(node.to_dataset(), node.name or "", indices, shape)
+        for path, node in parts.items()
+    }
+    return type(tree).from_dict(groups, name=tree.name)
+
+
+def _take_group(data: Any, name: str, indices: NDArray[np.intp], shape: tuple[int, ...]) -> Any:
+    """Take draws of one group as chain 0 and draws 0, 1, ...; where they were are coordinates."""
+    import xarray as xr
+
+    if not {"chain", "draw"} <= set(data.dims) or _OTHER_DRAWS.match(name):
+        return data
+    places = _places(data, indices, shape)
+    before = {dim: f"original_{dim}" for dim in places}
+    at = {
+        before[dim]: xr.DataArray([rows], dims=("chain", "draw")) for dim, rows in places.items()
+    }
+    picked = data.rename(before).isel(at)
+    bare = {dim: rows for dim, rows in at.items() if dim not in picked.coords}
+    draws = {"chain": [0], "draw": np.arange(len(indices))}
+    return picked.assign_coords(bare | draws).transpose("chain", "draw", ...)
+
+
+def _places(
+    data: Any, indices: NDArray[np.intp], shape: tuple[int, ...]
+) -> dict[str, NDArray[np.intp]]:
+    """Return where rows are in an xarray object that is aligned with the sample, by dimension."""
     lead = _leading(data.dims)
     sizes = tuple(int(data.sizes[dim]) for dim in lead)
     apart = len(lead) == len(shape) == 2 and sizes != shape
     if not lead or apart or math.prod(sizes) != math.prod(shape):
         found = dict(data.sizes)
         raise ParameterError("table", f"have the chains and draws of X, {shape}", found)
-    if len(lead) == 1:
-        return data.isel({lead[0]: indices})
-    places = dict(zip(lead, locate(indices, sizes), strict=True))
-    picked = data.isel({dim: xr.DataArray(at, dims="sample") for dim, at in places.items()})
-    bare = {dim: ("sample", at) for dim, at in places.items() if dim not in picked.coords}
-    return picked.assign_coords(bare).transpose("sample", ...)
+    at = (indices,) if len(lead) == 1 else locate(indices, sizes)
+    return dict(zip(lead, at, strict=True))
 
 
 def _leading(dims: Iterable[Any]) -> tuple[str, ...]:
@@ -221,9 +314,16 @@ def _join(
     return values, tuple(itertools.chain.from_iterable(cells)), shape
 
 
-def _read_pandas(frame: Any) -> Numbers:
+def _pandas_names(frame: Any) -> tuple[str, ...]:
     labels = [label if isinstance(label, tuple) else (label,) for label in frame.columns]
     names = tuple(".".join(map(str, label)) for label in labels)
+    if len(set(names)) < len(names):
+        raise ParameterError("X", "have unique column names", got=f"{repeated(names)!r} twice")
+    return names
+
+
+def _read_pandas(frame: Any) -> Numbers:
+    names = _pandas_names(frame)
     dtypes = list(frame.dtypes)
     kinds = ["" if getattr(t, "kind", "O") in "biuf" else str(t) for t in dtypes]
     remedy = "drop them with X.drop(columns={}), or encode them as numbers"

@@ -10,6 +10,7 @@ distances. The check looks at blocks of rows and makes no copy, so that a memory
 of any size passes through.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array, row_weights
 from herder.core.summary import counted
+from herder.data.categories import Labels
 from herder.data.columns import is_missing
-from herder.data.forms import locate, read_numbers, take_rows
+from herder.data.forms import locate, read_mixed, read_numbers, take_rows
 
 __all__ = [
     "Rows",
@@ -59,12 +61,41 @@ class Rows:
     kind : str
         Form of the input: "array", "mapping", "pandas", "polars", "dataarray", "dataset", "tree";
         or "file" for rows that were read from one.
+    labels : tuple
+        Categories of each column, None for a column of numbers; empty if all are numbers. A
+        column of categories has an indicator for each of them among the values.
     """
 
     values: NDArray[np.floating]
     names: tuple[str, ...]
     shape: tuple[int, ...]
     kind: str
+    labels: Labels = ()
+
+    @property
+    def columns(self) -> NDArray[np.intp]:
+        """Column of the table that each column of the values belongs to."""
+        widths = [1 if own is None else len(own) for own in self.labels]
+        return (
+            np.arange(self.values.shape[1])
+            if not widths
+            else np.arange(len(widths)).repeat(widths)
+        )
+
+    @property
+    def is_indicator(self) -> NDArray[np.bool_]:
+        """Which columns of the values are indicators of a category."""
+        known = [own is not None for own in self.labels] or [False] * self.values.shape[1]
+        return np.array(known)[self.columns]
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of the columns of the values; ``sex=F`` for an indicator."""
+        parts = [
+            [name] if own is None else [f"{name}={label}" for label in own]
+            for name, own in zip(self.names, self.labels or [None] * len(self.names), strict=True)
+        ]
+        return tuple(itertools.chain.from_iterable(parts))
 
     @property
     def n_rows(self) -> int:
@@ -76,12 +107,14 @@ class Rows:
 
         Arrays and sparse matrices return rows (chains and draws flattened), frames and mappings
         their own kind; xarray objects keep chain and draw as coordinates of one new dimension
-        ``sample``, and so does the posterior of ArviZ objects.
+        ``sample``. ArviZ objects return their own kind, with the rows as draws 0, 1, ... of one
+        chain in each group that has chain and draw; ``original_chain`` and ``original_draw`` are
+        coordinates. Other groups come whole, and so do the prior and the warm-up.
         """
         return take_rows(table, np.asarray(indices, dtype=np.intp), self.shape)
 
 
-def read_rows(X: Any) -> Rows:
+def read_rows(X: Any, *, mixed: bool = False) -> Rows:
     """Read a sample in any of its forms; errors name columns, rows and what to do.
 
     Parameters
@@ -89,6 +122,8 @@ def read_rows(X: Any) -> Rows:
     X : array-like, frame, xarray or ArviZ object, or mapping
         Rows by columns; or draws, (chain, draw, ...), whose other dimensions become columns. A
         mapping holds such draws by name, or columns of one length.
+    mixed : bool, default False
+        Whether columns of frames and mappings may hold categories, else they are refused.
 
     Examples
     --------
@@ -99,12 +134,12 @@ def read_rows(X: Any) -> Rows:
     if isinstance(X, Rows):
         return X
     form = form_of(X)
-    values, names, shape = read_numbers(X, form)
+    (values, names, shape), labels = read_mixed(X, form) if mixed else (read_numbers(X, form), ())
     if 0 in values.shape:
         sizes = "{} sample(s), {} feature(s)".format(*values.shape)
         found = f"{sizes} (shape={values.shape}) while a minimum of 1 is required."
         raise ParameterError("X", "have at least one row and one column", got=found)
-    rows = Rows(values, names, shape, form)
+    rows = Rows(values, names, shape, form, labels)
     require_finite(rows)
     return rows
 
@@ -136,16 +171,17 @@ def require_finite(rows: Rows) -> None:
             new = wrong.any(axis=0) & (counts == 0)
             first[new] = start + wrong[:, new].argmax(axis=0)
             counts += wrong.sum(axis=0)
-        columns = np.flatnonzero(counts).tolist()
+        # where a category is missing, all its indicators are
+        columns = {int(rows.columns[j]): j for j in np.flatnonzero(counts).tolist()}
         if columns:
             shown = "; ".join(
-                f"in {counted(int(counts[j]), 'row')} of column {rows.names[j]!r}, first in "
+                f"in {counted(int(counts[j]), 'row')} of column {rows.names[column]!r}, first in "
                 f"{_place(rows, int(first[j]))}"
-                for j in columns[:N_NAMED]
+                for column, j in list(columns.items())[:N_NAMED]
             )
             more = len(columns) - N_NAMED
             shown += f"; and in {more} more columns" if more > 0 else ""
-            found = f"{words} {shown}. {_remedy(rows, words, rows.names[columns[0]])}"
+            found = f"{words} {shown}. {_remedy(rows, words, rows.names[min(columns)])}"
             raise ParameterError("X", "have finite values of ordinary size", got=found)
 
 

@@ -5,7 +5,7 @@ again at the end, so that text and labels come along and nothing else is kept in
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError, with_nearest
 from herder.core.lanes import Progress
 from herder.core.summary import listed
+from herder.data.categories import Labels, most_categories, place_indicators, sorted_codes
 from herder.data.numerals import as_floats
 from herder.data.numpy_table import read_array
 from herder.data.rows import Rows, require_finite
@@ -82,7 +83,7 @@ class Sample:
     names, used : sequence of str
         All columns, and those that distances are taken over.
     values : ndarray of shape (n, d)
-        The latter, as floats.
+        The latter, as floats; indicators of categories for a column of text.
     shape : tuple of int
         (n,) or (chains, draws).
     labels, weight : ndarray of shape (n,) or None
@@ -91,6 +92,8 @@ class Sample:
         A few rows with all columns, some with the gaps that each column has.
     take : callable
         Returns all columns of the rows of given indices, in that order.
+    categories : tuple
+        Of each used column, None for one of numbers; empty if all are numbers.
     """
 
     path: Path
@@ -102,17 +105,18 @@ class Sample:
     weight: NDArray[Any] | None
     trial: Chunk
     take: Callable[[NDArray[np.intp]], Chunk]
+    categories: Labels = ()
 
     @property
     def rows(self) -> Rows:
         """The sample as `herder.thin` takes it."""
-        return Rows(self.values, tuple(self.used), self.shape, "file")
+        return Rows(self.values, tuple(self.used), self.shape, "file", self.categories)
 
 
 def read_sample(
     path: Path, roles: Roles, progress: Progress = silent, *, max_memory: int | None = None
 ) -> Sample:
-    """Read a file of rows, or of chains and draws; what is not numbers is refused by name.
+    """Read a file of rows, or of chains and draws; text and booleans are categories.
 
     Parameters
     ----------
@@ -138,6 +142,9 @@ def read_sample(
 
 def read_scores(path: Path, sample: Sample, max_memory: int | None = None) -> NDArray[Any]:
     """Read the gradients of the log density at the rows, one for every used column."""
+    odd = [name for name, own in zip(sample.used, sample.categories, strict=False) if own]
+    if odd:
+        _refuse_text(sample.path, odd, sample.labels is None)
     if path.suffix.lower() == ".npy":
         array = read_array(path, ndims=(2, 3), max_memory=max_memory)
         values = array.reshape(-1, array.shape[-1])
@@ -172,7 +179,7 @@ def _array_sample(path: Path, roles: Roles, max_memory: int | None) -> Sample:
     names = [f"x{j}" for j in range(flat.shape[1])]
     used = roles.used(path, names)
     if flat.dtype.kind not in "biuf":
-        _refuse_text(path, used, roles)
+        _refuse_text(path, used, roles.label is None)
     dtype = np.dtype(np.float32 if flat.dtype in (np.float16, np.float32) else np.float64)
     part = flat
     if len(used) < len(names) or flat.dtype != dtype:
@@ -202,12 +209,10 @@ def _load_sample(
         name: [] for name in (roles.label, roles.weight) if name is not None
     }
     trial: list[Chunk] = []
+    texts: dict[str, _Texts] = {}
     start = 0
     share = CHUNK_BYTES if max_memory is None else max_memory // CHUNK_SHARE
     for chunk in source.chunks(min(CHUNK_BYTES, share)):
-        odd = [name for name in used if _has_text(chunk[name])]
-        if odd:
-            _refuse_text(source.path, odd, roles)
         if not start:
             narrow = all(chunk[name].dtype in (np.float32, np.float16) for name in used)
             dtype = np.dtype(np.float32 if narrow else np.float64)
@@ -216,7 +221,11 @@ def _load_sample(
             values = np.empty((n, len(used)), dtype)
         stop = start + len(chunk[names[0]])
         for j, name in enumerate(used):
-            values[start:stop, j] = as_floats(chunk[name], float)
+            if name not in texts and not _has_text(chunk[name]):
+                values[start:stop, j] = as_floats(chunk[name], float)
+                continue
+            known = texts.setdefault(name, _Texts(source.path, name, n))
+            known.codes[start:stop] = known.read(chunk[name])
         for name, parts in others.items():
             parts.append(chunk[name])
         trial += _examples(chunk, first=not start)
@@ -225,11 +234,41 @@ def _load_sample(
     kept = {name: np.concatenate(parts) for name, parts in others.items()}
     labels, weight = kept.get(roles.label or ""), kept.get(roles.weight or "")
     rows = {name: np.concatenate([part[name] for part in trial]) for name in names}
-    return Sample(source.path, names, used, values, (n,), labels, weight, rows, source.take)
+    sample = Sample(source.path, names, used, values, (n,), labels, weight, rows, source.take)
+    if not texts:
+        return sample
+    coded = {name: sorted_codes([*known.places], known.codes) for name, known in texts.items()}
+    categories = tuple(coded[name][0] if name in coded else None for name in used)
+    size = sum(1 if own is None else len(own) for own in categories) * n * values.itemsize
+    require_room(values.nbytes + size, max_memory, f"the categories of {source.path}")
+    numbers = values[:, [name not in coded for name in used]]
+    codes = [coded[name][1] for name in used if name in coded]
+    values = place_indicators(numbers, categories, codes)
+    return replace(sample, values=values, categories=categories)
+
+
+class _Texts:
+    """The categories of a column of text or booleans while it is read; missing ones are None."""
+
+    def __init__(self, path: Path, name: str, n_rows: int) -> None:
+        self.path, self.name, self.most = path, name, most_categories(n_rows)
+        self.places: dict[Any, int] = {None: 0}
+        self.codes = np.zeros(n_rows, dtype=np.intp)
+
+    def read(self, column: NDArray[Any]) -> list[int]:
+        """Return the place of each category, new ones at the end."""
+        found = [self.places.setdefault(item, len(self.places)) for item in column.tolist()]
+        if len(self.places) > self.most + 1:
+            raise ValueError(
+                f"{self.path} must have at most {self.most} categories in a column of text, got "
+                f"more in {self.name!r}: pass drop={self.name} to carry it along"
+            )
+        return found
 
 
 def _has_text(column: NDArray[Any]) -> bool:
-    return column.dtype.kind == "O" and any(isinstance(item, str) for item in column)
+    kind = column.dtype.kind
+    return kind == "b" or (kind == "O" and any(isinstance(item, str | bool) for item in column))
 
 
 def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:
@@ -242,8 +281,8 @@ def _examples(chunk: Chunk, *, first: bool) -> list[Chunk]:
     return [{name: column[rows] for name, column in chunk.items()}] if rows else []
 
 
-def _refuse_text(path: Path, odd: Sequence[str], roles: Roles) -> None:
-    label = f", or pass label_column={odd[0]}" if roles.label is None else ""
+def _refuse_text(path: Path, odd: Sequence[str], unlabelled: bool) -> None:
+    label = f", or pass label_column={odd[0]}" if unlabelled else ""
     raise ValueError(
         f"{path} must have columns of numbers, got text in {listed([repr(n) for n in odd], 5)}: "
         f"pass drop={','.join(odd)} to carry it along{label}"

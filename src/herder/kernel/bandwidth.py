@@ -62,7 +62,7 @@ def median_bandwidth(X: ArrayLike) -> float:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The sample; anything `thin` takes.
+        The sample, in any form that `thin` takes, of numbers only.
 
     Returns
     -------
@@ -106,6 +106,7 @@ def resolve_kernel(
     kernel: KernelLike,
     bandwidth: BandwidthLike,
     values: NDArray[Any],
+    indicators: NDArray[np.bool_] | None = None,
     *,
     standardise: bool = False,
 ) -> Kernel:
@@ -120,6 +121,8 @@ def resolve_kernel(
         A name, or a kernel object: then the bandwidth must be left out.
     bandwidth : "median", float or array of shape (n_features,)
         The median distance of rows, or given lengths. The energy kernel has none by default.
+    indicators : array of bool of shape (n_features,), optional
+        Columns that are measured as they are, since they indicate a category.
     values : array of shape (n_samples, n_features)
         The rows.
     standardise : bool
@@ -129,7 +132,7 @@ def resolve_kernel(
     if not isinstance(kernel, str):
         return centred(_complete(kernel, bandwidth, values, standardise), values)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
-    spread = _spread(values) if standardise else 1.0
+    spread = _spread(values, indicators) if standardise else 1.0
     if isinstance(bandwidth, str):
         if bandwidth != "median":
             raise ParameterError("bandwidth", BANDWIDTH_RULE, bandwidth)
@@ -137,7 +140,7 @@ def resolve_kernel(
     else:
         scale = _lengths(bandwidth, values.shape[1])
     if not standardise and np.ndim(scale) == 0:
-        _warn_of_scales(values)
+        _warn_of_scales(values if indicators is None else values[:, ~indicators])
     lengths = np.asarray(scale * spread)
     return centred(kind(float(lengths) if lengths.ndim == 0 else lengths), values)
 
@@ -236,9 +239,12 @@ def _warn_of_scales(values: NDArray[Any]) -> None:
         )
 
 
-def _spread(values: NDArray[Any]) -> NDArray[np.float64]:
+def _spread(
+    values: NDArray[Any], indicators: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """Return the spread of each column; one for a constant column, which then has no effect."""
     spread = values.std(axis=0, dtype=np.float64)
     centre = np.abs(values.mean(axis=0, dtype=np.float64))
     # Rounding may leave a constant column a spread of the order of its last digit.
-    return np.where(spread > 1e-12 * centre, spread, 1.0)
+    fixed = False if indicators is None else indicators
+    return np.where((spread > 1e-12 * centre) & ~np.asarray(fixed), spread, 1.0)

@@ -20,6 +20,16 @@ error of
 whatever the column; with weights, rows drawn in proportion to them with replacement have one of
 :math:`\sigma / \sqrt m`.
 
+How many independent draws the chosen rows are worth follows from averages of functions f of a
+column: m independent draws have a mean squared error of var(f) / m, so that errors e of the
+chosen rows are those of
+
+.. math:: 1 \Big/ \operatorname{mean} \frac{e^2}{\operatorname{var}(f)}
+
+draws. The mean is over columns, with f = x for means, :math:`(x - \mu)^2` for standard
+deviations, and over the levels p as well with :math:`f = [x \le Q(p)]` for quantiles. Of a column
+of categories only the shares are compared, by :math:`\sum e^2 / \sum \operatorname{var}(f)`.
+
 Optimal weights may be negative: F' then falls here and there, Q' uses its running maximum, and
 :math:`\sigma'` is zero where its square would be negative.
 """
@@ -36,14 +46,21 @@ from herder._errors import ParameterError
 from herder._validation import positive_int, real_array
 from herder.core.blas import one_blas_thread
 from herder.core.summary import Summarised, Summary, Table, Text, counted, show
+from herder.data.categories import Labels
+from herder.kernel.distribution import (
+    Distribution,
+    average,
+    mean_and_spread,
+    relative_square,
+)
 
-__all__ = ["ColumnErrors", "compare_columns"]
+__all__ = ["ColumnErrors", "compare_columns", "rounded"]
 
 #: Bytes of the columns that are read together.
 BLOCK_BYTES = 64 * 2**20
 
-#: Cumulative weights this close to a level are at it: above rounding in a sum over 1e9 rows.
-LEVEL_TOL = 1e-10
+#: What is averaged, as rows of `ColumnErrors.squares`.
+AVERAGES = ("means", "standard deviations", "quantiles", "shares of categories")
 
 #: Columns that the printed table shows.
 N_SHOWN = 8
@@ -62,11 +79,17 @@ class ColumnErrors(Summarised):
     quantiles : tuple of float
         Levels of the p quantiles.
     mean_before, mean_after, sd_before, sd_after : ndarray of shape (d,)
-        Means and standard deviations (divided by the weight, not by one less).
+        Means and standard deviations (divided by the weight, not by one less); NaN, as are
+        quantiles, for a column of categories.
     quantiles_before, quantiles_after : ndarray of shape (p, d)
         Quantiles.
     distance : ndarray of shape (d,)
-        Largest difference of the distribution functions, from 0 to 1.
+        Largest difference of the distribution functions, from 0 to 1; of the shares of a
+        category.
+    squares : ndarray of shape (4, d)
+        Squared errors in variances of a row: of averages of the column, of its squared deviation
+        from the mean, of the shares below its quantiles, and of the shares of its categories;
+        NaN for what a column has not.
     random_change : float
         Change of a mean that a random subset of that size would have, root mean square.
     n_others : int
@@ -84,6 +107,7 @@ class ColumnErrors(Summarised):
     quantiles_before: NDArray[np.float64]
     quantiles_after: NDArray[np.float64]
     distance: NDArray[np.float64]
+    squares: NDArray[np.float64]
     random_change: float
     n_others: int = 0
 
@@ -116,7 +140,7 @@ class ColumnErrors(Summarised):
         """
         n = min(positive_int(n, "n"), len(self.names))
         severity = np.vstack([np.abs(self.mean_change), np.abs(self.sd_change), self.distance])
-        order = np.argsort(-severity.max(axis=0), kind="stable")[:n]
+        order = np.argsort(-np.fmax.reduce(severity), kind="stable")[:n]
         kept = {k: v[..., order] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         names = tuple(self.names[j] for j in order.tolist())
         return replace(self, names=names, n_others=self.n_others + len(self.names) - n, **kept)
@@ -127,7 +151,7 @@ class ColumnErrors(Summarised):
 
         def add(name: str, *values: NDArray[np.float64]) -> None:
             for when, numbers in zip(("before", "after", "change"), values, strict=True):
-                columns[f"{name}_{when}"] = numbers.tolist()
+                columns[f"{name}_{when}"] = _plain(numbers)
 
         add("mean", self.mean_before, self.mean_after, self.mean_change)
         columns["mean_change_random"] = [self.random_change] * len(self.names)
@@ -135,7 +159,7 @@ class ColumnErrors(Summarised):
         quantiles = self.quantiles_before, self.quantiles_after, self.quantile_change
         for level, *values in zip(self.quantiles, *quantiles, strict=True):
             add(f"q{100 * level:g}", *values)
-        largest, distance = self.largest_change.tolist(), self.distance.tolist()
+        largest, distance = _plain(self.largest_change), self.distance.tolist()
         return columns | {"largest_change": largest, "distance": distance}
 
     def table(self, n: int) -> Table:
@@ -143,14 +167,15 @@ class ColumnErrors(Summarised):
         shown = self.worst(n)
         levels = [f"{100 * p:g}%" for p in self.quantiles]
         changes = shown.mean_change, shown.sd_change, shown.quantile_change
-        cells = np.vstack([*changes, shown.distance]).T.tolist()
-        rows = [(name, *row) for name, row in zip(shown.names, cells, strict=True)]
+        cells = np.vstack([*changes, shown.distance]).T
+        rows = [(name, *_plain(row)) for name, row in zip(shown.names, cells, strict=True)]
         specs = ("", *["+.4f"] * (2 + len(levels)), ".4f")
         return Table(("column", "mean", "sd", *levels, "distance"), rows, specs)
 
     def summary(self) -> Summary:
         """Return the columns with the largest errors, worst first."""
         blocks = [self.table(N_SHOWN), Text(self.comparison)]
+        blocks += [Text(self.worth)] if self.worth else []
         if len(self.names) > N_SHOWN:
             more = counted(len(self.names) - N_SHOWN, "more column")
             blocks.append(Text(f"and {more} with smaller errors"))
@@ -163,11 +188,30 @@ class ColumnErrors(Summarised):
     @property
     def comparison(self) -> str:
         """The largest error of a mean beside that of a random subset, in words."""
-        largest = show(float(np.abs(self.mean_change).max()), ".4f")
+        changes = np.abs(self.mean_change)
+        if np.isnan(changes).all():
+            return f"error of the share of a category: at most {self.distance.max():.4f}"
+        largest = show(float(np.nanmax(changes)), ".4f")
         return (
             f"error of a mean: at most {largest} standard deviations; a random subset of that "
             f"size has ±{self.random_change:.4f}"
         )
+
+    @property
+    def independent_draws(self) -> dict[str, float]:
+        """Number of independent draws with the same mean squared errors, by what is averaged."""
+        found = {}
+        for name, squares in zip(AVERAGES, self.squares, strict=True):
+            if not np.isnan(squares).all():
+                mean = float(np.nanmean(squares))
+                found[name] = 1 / mean if mean else math.inf
+        return found
+
+    @property
+    def worth(self) -> str:
+        """The `independent_draws` in words; empty if all columns are constant."""
+        parts = [f"{rounded(draws)} for {name}" for name, draws in self.independent_draws.items()]
+        return f"worth in independent draws: {', '.join(parts)}" if parts else ""
 
     def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
         """Divide by the spread; a constant column with the same value has no change."""
@@ -184,6 +228,7 @@ def compare_columns(
     sample_weight: NDArray[np.float64] | None = None,
     names: Sequence[str] | None = None,
     quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+    labels: Labels = (),
 ) -> ColumnErrors:
     """Compare the columns of a table with those of chosen rows.
 
@@ -201,6 +246,9 @@ def compare_columns(
         Of the columns; x0, x1, ... by default.
     quantiles : sequence of float
         Levels strictly between 0 and 1.
+    labels : tuple, optional
+        Categories of each column, whose indicators the values hold, or None for numbers; by
+        default all are numbers.
 
     Examples
     --------
@@ -218,13 +266,28 @@ def compare_columns(
     after = _share(np.ones(len(chosen)) if weights is None else weights, "weights")
     before = None if sample_weight is None else _share(sample_weight, "sample_weight")
     # Mean, standard deviation and quantiles of each column, before and after.
-    found, distance = np.empty((2, 2 + len(levels), d)), np.empty(d)
-    for j, column in _columns(values):
+    owner, d = _owners(labels, d)
+    found, distance = np.full((2, 2 + len(levels), d), np.nan), np.zeros(d)
+    squares, total = np.full((4, d), np.nan), np.zeros((2, d))
+    for j, column in ((owner[place], column) for place, column in _columns(values)):
         picked = column[chosen]
-        whole, part = _Distribution(column, before), _Distribution(picked, after)
-        found[0, :, j] = *_mean_and_spread(column, before), *whole.quantiles(levels)
-        found[1, :, j] = *_mean_and_spread(picked, after), *part.quantiles(levels)
+        if labels and labels[j] is not None:
+            share, change = average(column, before), average(picked, after)
+            change -= share
+            distance[j] = max(distance[j], abs(change))
+            total[:, j] += change**2, share * (1 - share)
+            continue
+        whole, part = Distribution(column, before), Distribution(picked, after)
+        found[0, :, j] = *mean_and_spread(column, before), *whole.quantiles(levels)
+        found[1, :, j] = *mean_and_spread(picked, after), *part.quantiles(levels)
         distance[j] = whole.distance(part)
+        mean, sd = found[0, :2, j]
+        if sd > 0:
+            apart, near = np.square((column - mean) / sd), np.square((picked - mean) / sd)
+            squares[0, j] = ((found[1, 0, j] - mean) / sd) ** 2
+            squares[1, j] = relative_square(apart, near, before, after)
+            squares[2, j] = whole.squared_error(part, found[0, 2:, j])
+    np.divide(*total, out=squares[3], where=total[1] > 0)
     (mean_before, mean_after), (sd_before, sd_after) = found[:, 0], found[:, 1]
     m = len(chosen)
     # Without replacement more than n rows cannot be drawn; then, and with weights, with it.
@@ -242,7 +305,24 @@ def compare_columns(
         quantiles_after=found[1, 2:],
         random_change=math.sqrt(left / m) if n > 1 else 0.0,
         distance=distance,
+        squares=squares,
     )
+
+
+def rounded(number: float) -> str:
+    """Return a number of draws with three digits."""
+    most = 10_000_000  # beyond, errors are mostly rounding
+    return f"over {most:,}" if number > most else f"{float(f'{number:.3g}'):,.0f}"
+
+
+def _plain(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _owners(labels: Labels, width: int) -> tuple[list[int], int]:
+    """Return the column that each column of the values belongs to, and how many there are."""
+    widths = [1 if own is None else len(own) for own in labels] or [1] * width
+    return [j for j, own in enumerate(widths) for _ in range(own)], len(widths)
 
 
 def _share(weights: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -261,55 +341,3 @@ def _columns(values: NDArray[np.floating]) -> Iterator[tuple[int, NDArray[np.flo
         block = np.array(values[:, start : start + width].T, dtype=np.float64, order="C")
         for k, column in enumerate(block):
             yield start + k, column
-
-
-def _mean_and_spread(
-    column: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[float, float]:
-    # Differences from one value: a constant column has exactly that mean, and no spread.
-    base = column[0]
-    apart = column - base
-    shift = apart.mean() if weight is None else weight @ apart
-    apart -= shift
-    np.square(apart, out=apart)
-    square = apart.mean() if weight is None else weight @ apart
-    return float(base + shift), math.sqrt(max(float(square), 0.0))
-
-
-class _Distribution:
-    """Sorted values and their distribution function; without weights no second array is made."""
-
-    def __init__(self, column: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None:
-        self.n = len(column)
-        self.cumulative: NDArray[np.float64] | None = None
-        if weight is None:
-            self.values = np.sort(column)
-        else:
-            order = np.argsort(column)
-            self.values = column[order]
-            self.cumulative = np.concatenate([[0.0], np.cumsum(weight[order])])
-
-    def below(self, counts: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the weight of that many smallest values."""
-        return counts / self.n if self.cumulative is None else self.cumulative[counts]
-
-    def quantiles(self, levels: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.cumulative is None:
-            reach = np.ceil((levels - LEVEL_TOL) * self.n).astype(np.intp) - 1
-            beyond = np.floor((levels + LEVEL_TOL) * self.n).astype(np.intp)
-        else:
-            risen = np.maximum.accumulate(self.cumulative[1:])
-            reach = np.searchsorted(risen, levels - LEVEL_TOL, side="left")
-            beyond = np.searchsorted(risen, levels + LEVEL_TOL, side="right")
-        last = self.n - 1
-        low, high = self.values[reach.clip(0, last)], self.values[beyond.clip(0, last)]
-        return low + (high - low) / 2
-
-    def distance(self, part: "_Distribution") -> float:
-        """Return the largest difference of the two functions, at or just below a value of one."""
-        found = 0.0
-        for side in ("left", "right"):
-            mine = self.below(np.searchsorted(self.values, part.values, side=side))
-            theirs = part.below(np.searchsorted(part.values, part.values, side=side))
-            found = max(found, float(np.abs(mine - theirs).max()))
-        return found

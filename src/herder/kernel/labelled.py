@@ -18,12 +18,20 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError
 from herder._validation import non_negative_int, one_of
 from herder.core.lanes import Progress
+from herder.core.summary import listed
 from herder.kernel.bandwidth import centred
 from herder.kernel.candidates import Candidates, Precision, candidates_of
 from herder.kernel.choice import Rules
 from herder.kernel.functions import Kernel, diagonal_of
 
-__all__ = ["ALLOCATIONS", "Allocation", "LabelledCandidates", "check_quotas", "quotas"]
+__all__ = [
+    "ALLOCATIONS",
+    "Allocation",
+    "LabelledCandidates",
+    "absent_classes",
+    "check_quotas",
+    "quotas",
+]
 
 #: How many rows each class gets.
 ALLOCATIONS = ("proportional", "equal", "joint")
@@ -49,7 +57,8 @@ def quotas(
         Rows in all.
     """
     if isinstance(allocation, Mapping):
-        if unknown := [label for label in allocation if label not in classes]:
+        known = set(classes.tolist())
+        if unknown := [label for label in allocation if label not in known]:
             raise ParameterError("allocation", "name labels of y", unknown[0])
         wanted = [allocation.get(label, 0) for label in classes.tolist()]
         counts = [non_negative_int(count, "allocation") for count in wanted]
@@ -154,3 +163,20 @@ def check_quotas(
         if included[c] > count:
             rule = f"hold at most {count} rows of class {label!r}"
             raise ParameterError("include", rule, included[c])
+
+
+def absent_classes(
+    classes: NDArray[Any], mass: NDArray[np.float64], chosen: NDArray[np.intp]
+) -> str:
+    """Return in words which classes of positive mass no chosen row has, "" if there are none."""
+    counts = np.bincount(chosen, minlength=len(classes))
+    absent = np.flatnonzero((counts == 0) & (mass > 0)).tolist()
+    if not absent:
+        return ""
+    labels = classes.tolist()
+    shares = [f"{labels[c]!r} ({mass[c]:.2%})" for c in absent]
+    remedy = "pass allocation='equal' or allocation=mapping"
+    if len(chosen) < len(classes):
+        remedy = f"a row of each class takes {len(classes)} rows or more"
+    noun = "class" if len(absent) == 1 else f"{len(absent)} classes"
+    return f"no row was chosen of {noun} {listed(shares, 5)}; {remedy}"

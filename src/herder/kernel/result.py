@@ -1,6 +1,6 @@
 """The result of thinning: rows, weights, the distance to the sample, the error per column."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
-from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns
+from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, rounded
 from herder.kernel.functions import Energy, Stein
 from herder.kernel.mmd import root
 
@@ -35,12 +35,12 @@ N_SIZES = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thinning:
+class Thinning(Sequence[int]):
     """Rows chosen by `thin`.
 
-    NumPy and pandas take it as an array of row numbers: ``X[chosen]``, ``frame.iloc[chosen]``,
-    ``len(chosen)``; `take` is for other tables. Distances and errors are computed when asked for,
-    from the sample itself and not from a copy: do not change it.
+    It is a sequence of row numbers, which NumPy, polars and pandas take: ``X[chosen]``,
+    ``frame.iloc[chosen]``; `take` is for other tables. Distances and errors are computed when
+    asked for, from the sample itself and not from a copy: do not change it.
 
     Attributes
     ----------
@@ -165,7 +165,8 @@ class Thinning:
     def column_errors(self) -> ColumnErrors:
         """Compare each column before and after: means, standard deviations, quantiles."""
         rows, own = self._task.rows, self._task.weight
-        return compare_columns(rows.values, self.indices, self.weights, own, rows.names)
+        found = rows.values, self.indices, self.weights, own, rows.names
+        return compare_columns(*found, labels=rows.labels)
 
     loss = renamed_attribute("loss", "column_errors")
 
@@ -187,12 +188,15 @@ class Thinning:
             first.append(Text(text, "warning"))
         if self._task.classes is not None:
             first.append(self._classes())
+        if note := self._task.settings.get("note"):
+            first.append(Text(note, "warning"))
         table = replace(errors.table(N_SHOWN), caption=CAPTION)
         sections = [self._places(), self._columns(errors)]
         if known and self._task.classes is None:
             sections.append(self._falling())
         title = f"{len(self):,} of {self._task.rows.n_rows:,} rows"
-        return Summary(title, [*first, table, Text(errors.comparison)], sections)
+        worth = [Text(text) for text in (errors.worth, self._worth() if known else "") if text]
+        return Summary(title, [*first, table, Text(errors.comparison), *worth], sections)
 
     @property
     def _whole(self) -> str:
@@ -206,6 +210,13 @@ class Thinning:
         times = f": {random / ours:,.1f}x closer" if random > ours > 0 else ""
         beside = f"a random subset has {random:.3g}{times}"
         return [Fact(f"MMD to {self._whole}", ours, ".3g", beside)]
+
+    def _worth(self) -> str:
+        """Return how many independent draws have the same MMD on average, in words."""
+        if self._task.given is not None or self.mmd == 0:
+            return ""
+        spread = float(self._task.mass @ self._candidates.diagonal) - self._reference[1]
+        return f"and {rounded(spread / self.mmd**2)} for the functions of the kernel (MMD)"
 
     def _how(self) -> list[Fact]:
         settings, kernel = self._task.settings, self._task.kernel
@@ -255,7 +266,9 @@ class Thinning:
         return Section("Where the chosen rows lie", [Text(text), picture])
 
     def _columns(self, errors: ColumnErrors) -> Section:
-        drawn = [errors.names.index(name) for name in errors.worst(N_MARGINALS).names]
+        known = self.rows.value_names  # those of numbers, and of the indicators of categories
+        ranked = [name for name in errors.worst(len(errors.names)).names if name in known]
+        drawn = [known.index(name) for name in ranked[:N_MARGINALS]]
         more = len(errors.names) - N_COLUMNS
         note = f"; {more:,} more columns have smaller errors" if more > 0 else ""
         caption = f"The columns with the largest errors, worst first{note}"
@@ -272,7 +285,7 @@ class Thinning:
             {"columns": drawn},
         )
         table = replace(errors.table(N_COLUMNS), caption=caption)
-        return Section("Error per column", [Text(text), table, picture])
+        return Section("Error per column", [Text(text), table, *([picture] if drawn else [])])
 
     def _falling(self) -> Section:
         nested = self._task.settings.get("refine") is False

@@ -24,6 +24,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, positive_int
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
+from herder.core.summary import counted, listed
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
 from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
@@ -31,7 +32,13 @@ from herder.kernel.candidates import Candidates, candidates_of, weights_or_equal
 from herder.kernel.choice import Rules, choose
 from herder.kernel.cost import LONG_SECONDS, exact_cost
 from herder.kernel.functions import Kernel, Stein
-from herder.kernel.labelled import Allocation, LabelledCandidates, check_quotas, quotas
+from herder.kernel.labelled import (
+    Allocation,
+    LabelledCandidates,
+    absent_classes,
+    check_quotas,
+    quotas,
+)
 from herder.kernel.quadrature import choose_weighted
 from herder.kernel.result import Thinning
 from herder.kernel.targets import GivenTarget, read_target
@@ -101,7 +108,9 @@ def thin(
     ----------
     X : array-like of shape (n_samples, n_features) or (chain, draw, ...)
         The sample: an array (it may be memory-mapped), a pandas or polars frame, an xarray or
-        ArviZ posterior, or a mapping of names to draws.
+        ArviZ posterior, or a mapping of names to draws. Columns of frames and mappings may hold
+        categories (text, booleans, the categories of pandas): two that differ are at the distance
+        sqrt(2), which is typical of two rows in a standardised column of numbers.
     n_select : int
         How many rows to choose; more than there are only with ``unique=False``.
     kernel : str or callable, default "gaussian"
@@ -166,12 +175,12 @@ def thin(
     m = positive_int(n_select, "n_select")
     one_of(weights, "weights", ["uniform", "simplex", "optimal"])
     unique, progress = flag(unique, "unique"), function_or_none(progress, "progress")
-    rows = read_rows(X)
+    rows = read_rows(X, mixed=True)
     n = rows.n_rows
     included, excluded = read_choice(include, exclude, n, m)
     weight = read_weights(sample_weight, log_weight, n, rows.shape)
     if unique and m > n - len(excluded):
-        left = f"{n - len(excluded)} rows" + (" that are not excluded" if len(excluded) else "")
+        left = counted(n - len(excluded), "row") + (" not excluded" if len(excluded) else "")
         got = f"{m}; unique=False allows a row to be chosen more than once"
         raise ParameterError("n_select", f"be at most the {left}", m, got=got)
     if not unique and weights != "uniform":
@@ -219,10 +228,19 @@ def _task(
     kernel_mean: Any,
     n_jobs: int | None,
 ) -> Task:
-    chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
     values: NDArray[Any] = rows.values
+    indicators = None
+    if rows.labels:
+        indicators = rows.is_indicator
+        if np.ndim(bandwidth) == 1 and np.size(bandwidth) == len(rows.names):
+            bandwidth = np.asarray(bandwidth)[rows.columns]
+    chosen = resolve_kernel(kernel, bandwidth, values, indicators, standardise=standardise)
     given = None if kernel_mean is None else read_target(kernel_mean, values)
     if isinstance(chosen, Stein):
+        if rows.labels:
+            odd = [name for name, own in zip(rows.names, rows.labels, strict=True) if own]
+            got = f"categories in {listed([repr(name) for name in odd], 5)}"
+            raise ParameterError("X", "have columns of numbers only if kernel is 'stein'", got=got)
         values = attach_scores(values, score)
         if given is not None:
             raise ParameterError("kernel_mean", "be None when kernel is 'stein': its mean is zero")
@@ -301,9 +319,10 @@ def _thin_classes(
     classes, codes = read_labels(y, task.rows.n_rows)
     labelled = LabelledCandidates(task.values, codes, task.kernel, n_jobs=task.n_jobs)
     task = replace(task, classes=classes, candidates=labelled)
-    if isinstance(allocation, str) and allocation == "joint":
-        return task.result(*_select(labelled, task, m, rules, weights, progress))
     mass = np.bincount(codes, weights=task.mass).astype(np.float64)
+    if isinstance(allocation, str) and allocation == "joint":
+        picks, given = _select(labelled, task, m, rules, weights, progress)
+        return _noted(task, classes, mass, codes[picks]).result(picks, given)
     counts = quotas(allocation, classes, mass, m)
     check_quotas(counts, mass, classes, codes, rules)
     chosen, parts = [], []
@@ -319,9 +338,21 @@ def _thin_classes(
         if progress is not None:
             progress((c + 1) / len(counts), f"class {classes[c]}")
     # Classes without a row are represented by the others, in proportion.
-    every = np.concatenate(parts)
+    every, indices = np.concatenate(parts), np.concatenate(chosen)
     shares = every if weights == "optimal" else every / every.sum()
-    return task.result(np.concatenate(chosen), shares)
+    if isinstance(allocation, str):
+        task = _noted(task, classes, mass, codes[indices])
+    return task.result(indices, shares)
+
+
+def _noted(
+    task: Task, classes: NDArray[Any], mass: NDArray[np.float64], chosen: NDArray[np.intp]
+) -> Task:
+    """Log which classes got no row, and keep it for the summary."""
+    note = absent_classes(classes, mass, chosen)
+    if note:
+        _log.warning("thin: %s", note)
+    return replace(task, settings={**task.settings, "note": note})
 
 
 def _warn_if_few(weight: NDArray[np.float64], m: int) -> None:

@@ -5,9 +5,11 @@ dimod minimises :math:`E = \sum_i h_i x_i + \sum_{i < j} J_{ij} x_i x_j + c`, ov
 same on both sides. A graph of networkx holds W on its edges (``weight``) and b on its nodes
 (``bias``).
 Labels become names, and names labels; a model without names has the labels 0 to n - 1. Names are
-texts: that of a tuple, such as ``"(0, 1)"`` for a site of a grid, becomes the tuple again.
+texts: that of a tuple, such as ``"(0, 1)"`` for a site of a grid, becomes the tuple again, and
+where all names are those of integers, integers.
 """
 
+import re
 from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -157,7 +159,12 @@ def _model(
 
 
 def _labels(model: PairwiseModel) -> list[Any]:
-    return list(range(model.n_sites)) if model.names is None else [*map(_label, model.names)]
+    if model.names is None:
+        return list(range(model.n_sites))
+    # One digit among names, such as "1" beside "a", is a name like the others.
+    if all(re.fullmatch("0|-?[1-9][0-9]*", name) for name in model.names):
+        return [int(name) for name in model.names]
+    return [_label(name) for name in model.names]
 
 
 def _label(name: str) -> Any:

@@ -194,7 +194,7 @@ def draw_mmd(chosen: Thinning) -> Figure:
 
 def _arguments(chosen: Thinning) -> dict[str, Any]:
     weights = {"weights": chosen.weights, "sample_weight": chosen.sample_weight}
-    return {"X": chosen.rows.values, "picks": chosen, "names": chosen.rows.names, **weights}
+    return {"X": chosen.rows.values, "picks": chosen, "names": chosen.rows.value_names, **weights}
 
 
 def plot_density(

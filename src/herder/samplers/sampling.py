@@ -303,20 +303,25 @@ class Sampling:
     def to_arviz(self, name: str = "x") -> Any:
         """Return the samples as a posterior group of ArviZ, with dimensions chain, draw and site.
 
+        A tree of arviz-base where that is installed, else the ``InferenceData`` of ArviZ 0.x.
+
         Parameters
         ----------
         name : str
             Name of the variable.
         """
         of_kind(name, "name", str, "a text")
-        try:
-            from arviz_base import from_dict
-        except ImportError:
-            raise ImportError("to_arviz needs ArviZ: pip install arviz-base") from None
         if not len(self.samples):
             raise ValueError("samples must have been kept for ArviZ: run with keep=True")
         site = f"{name}_site"
         names = range(self.samples.shape[1]) if self.names is None else self.names
-        return from_dict(
-            {"posterior": {name: self.chains}}, dims={name: [site]}, coords={site: list(names)}
-        )
+        labels: dict[str, Any] = {"dims": {name: [site]}, "coords": {site: list(names)}}
+        try:
+            import arviz_base
+        except ImportError:
+            try:
+                import arviz
+            except ImportError:
+                raise ImportError("to_arviz needs ArviZ: pip install arviz") from None
+            return arviz.from_dict(posterior={name: self.chains}, **labels)
+        return arviz_base.from_dict({"posterior": {name: self.chains}}, **labels)
