@@ -36,13 +36,14 @@ demo: .venv/stamp
 lint: .venv/stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright src papers benchmarks examples/demo
 	$(BIN)/lint-imports
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 slow: .venv/stamp
+	$(BIN)/pyright
 	$(BIN)/python -m pytest -q -n 2 -m 'slow or hypothesis' --hypothesis-profile many tests
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --hypothesis-profile many $(LOOPS)
 
