@@ -107,7 +107,7 @@ def resolve_kernel(
     bandwidth: BandwidthLike,
     values: NDArray[Any],
     *,
-    standardise: bool = False,
+    standardise: bool = True,
 ) -> Kernel:
     """Build the kernel that a call asks for, with its bandwidth from the rows where needed.
 
@@ -117,17 +117,17 @@ def resolve_kernel(
     Parameters
     ----------
     kernel : str or callable
-        A name, or a kernel object: then the bandwidth must be left out.
+        A name, or a kernel object, which is used as it is: the bandwidth must be left out.
     bandwidth : "median", float or array of shape (n_features,)
         The median distance of rows, or given lengths. The energy kernel has none by default.
     values : array of shape (n_samples, n_features)
         The rows.
-    standardise : bool
-        Measure every column in its standard deviation.
+    standardise : bool, default True
+        Measure every column in its standard deviation; given lengths are in these units.
     """
     standardise = flag(standardise, "standardise")
     if not isinstance(kernel, str):
-        return centred(_complete(kernel, bandwidth, values, standardise), values)
+        return centred(_complete(kernel, bandwidth, values), values)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
     spread = _spread(values) if standardise else 1.0
     if isinstance(bandwidth, str):
@@ -136,6 +136,11 @@ def resolve_kernel(
         scale = 1.0 if kind is Energy else median_distance(values, spread)
     else:
         scale = _lengths(bandwidth, values.shape[1])
+        if kind is Energy and np.ndim(scale) == 0:
+            _log.warning(
+                "one bandwidth only scales the energy kernel and does not change the choice; "
+                "kernel='gaussian' has a bandwidth to choose"
+            )
     if not standardise and np.ndim(scale) == 0:
         _warn_of_scales(values)
     lengths = np.asarray(scale * spread)
@@ -186,18 +191,16 @@ def attach_scores(values: NDArray[Any], score: Any) -> NDArray[np.float64]:
     return np.concatenate([values, scores], axis=1, dtype=np.float64)
 
 
-def _complete(
-    kernel: Any, bandwidth: BandwidthLike, values: NDArray[Any], standardise: bool
-) -> Kernel:
+def _complete(kernel: Any, bandwidth: BandwidthLike, values: NDArray[Any]) -> Kernel:
     if isinstance(kernel, type):
         got = f"{kernel.__name__}: call it, as in {kernel.__name__}(...)"
         raise ParameterTypeError("kernel", "be a kernel and not its class", got=got)
     if not callable(kernel):
         names = ", ".join(repr(name) for name in KERNELS)
         raise ParameterTypeError("kernel", f"be one of {names}, or a callable", kernel)
-    if standardise or not (isinstance(bandwidth, str) and bandwidth == "median"):
-        name, given = ("standardise", True) if standardise else ("bandwidth", bandwidth)
-        raise ParameterError(name, "be left out when kernel is an object with its own", given)
+    if not (isinstance(bandwidth, str) and bandwidth == "median"):
+        rule = "be left out when kernel is an object with its own"
+        raise ParameterError("bandwidth", rule, bandwidth)
     own: Any = kernel
     if hasattr(own, "shape") and hasattr(own, "bandwidth"):
         _lengths(own.bandwidth, values.shape[1])
@@ -230,8 +233,8 @@ def _warn_of_scales(values: NDArray[Any]) -> None:
     spread = spread[spread > 1e-12 * np.abs(some.mean(axis=0))]  # constant columns do not count
     if len(spread) > 1 and spread.max() > UNLIKE * spread.min():
         _log.warning(
-            "columns differ in spread by a factor of %.0e, and one bandwidth for all ignores the "
-            "narrow ones; standardise=True measures each column in its own spread",
+            "columns differ in spread by a factor of %.3g, and with standardise=False the widest "
+            "decide which rows are chosen",
             spread.max() / spread.min(),
         )
 

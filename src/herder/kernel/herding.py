@@ -81,9 +81,9 @@ def kernel_herd(
     X: ArrayLike,
     n_select: int,
     *,
-    kernel: KernelLike = "gaussian",
+    kernel: KernelLike = "energy",
     bandwidth: BandwidthLike = "median",
-    standardise: bool = False,
+    standardise: bool = True,
     sample_weight: ArrayLike | None = None,
     kernel_mean: Any = None,
     resume: KernelHerding | None = None,
@@ -102,13 +102,13 @@ def kernel_herd(
         The sample; anything `thin` takes.
     n_select : int
         Number of picks; it may exceed the number of rows.
-    kernel : str or callable, default "gaussian"
+    kernel : str or callable, default "energy"
         As for `thin`, except "stein": its target is zero, so that the first pick would always be
         the first row.
     bandwidth : "median", float or array of shape (n_features,)
         As for `thin`.
-    standardise : bool, default False
-        Measure every column in its standard deviation.
+    standardise : bool, default True
+        Measure every column in its standard deviation, as for `thin`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the target.
     kernel_mean : array-like, callable or KernelMean, optional

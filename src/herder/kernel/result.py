@@ -211,8 +211,12 @@ class Thinning:
         settings, kernel = self._task.settings, self._task.kernel
         facts = [Fact("kernel", settings.get("kernel", type(kernel).__name__))]
         lengths = getattr(kernel, "bandwidth", None)
-        if lengths is not None and np.ndim(lengths) == 0:
-            median = settings.get("bandwidth") == "median" and not isinstance(kernel, Energy)
+        median = isinstance(settings.get("bandwidth"), str)
+        if isinstance(kernel, Energy) and median:  # it has none
+            standardised = settings.get("standardise", False)
+            meaning = "divided by their standard deviations" if standardised else "as they are"
+            facts.append(Fact("columns", self._task.rows.values.shape[1], "", meaning))
+        elif lengths is not None and np.ndim(lengths) == 0:
             meaning = "median distance of two rows" if median else ""
             facts.append(Fact("bandwidth", lengths, ".4g", meaning))
         elif lengths is not None:
