@@ -116,8 +116,8 @@ def thin(
         Path | None,
         option(
             INPUT,
-            "Gradients of the log density at the rows, one per column, for --kernel stein; both on "
-            "an unconstrained scale.",
+            "Gradients of the log density at the rows, one per column, for --kernel stein; rows "
+            "and scores on an unconstrained scale.",
             metavar="FILE",
         ),
     ] = None,
