@@ -167,7 +167,9 @@ def thread_speed(width: int, n_rows: int, rounds: int) -> ThreadSpeed:
 
     def run(jobs: int) -> tuple[float, NDArray[np.float64]]:
         start = time.perf_counter()
-        mean = kernel_mean(sample.X, kernel=Gaussian(sample.bandwidth), precision="single", n_jobs=jobs)
+        mean = kernel_mean(
+            sample.X, kernel=Gaussian(sample.bandwidth), precision="single", n_jobs=jobs
+        )
         return time.perf_counter() - start, mean
 
     _, first = run(1)  # compilation is not part of it

@@ -1,6 +1,9 @@
 """The defaults of thinning: the same in all its faces, and safe for columns of any scale."""
 
 import inspect
+import json
+import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,3 +98,31 @@ def test_borders_are_where_the_stein_kernel_errs():
         chosen = thin(rows, 40, kernel="stein", score=score).indices
         errors.append(abs(x[chosen].std() / x.std() - 1))
     assert errors[0] > 3 * errors[1]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_of_the_page_is_that_of_the_measurement():
+    rows = json.loads((ROOT / "benchmarks/results/defaults.json").read_text())["rows"]
+    text = (ROOT / "docs/thinning.md").read_text()
+    start = text.index("| | mean | sd |")
+    header, _, *lines = text[start : text.index("\n\n", start)].splitlines()
+    names = [cell.strip() for cell in header.strip("|").split("|")][1:-2]
+    assert len(lines) == 9
+    for line in lines:
+        label, *cells = (cell.strip(" *") for cell in line.strip("|").split("|"))
+        method = label.replace("`", "").replace(" (default)", "")
+        raw = method.endswith(", columns as they are")
+        method = method.removesuffix(", columns as they are")
+        kernel, *mode = method.split(", ")
+        if kernel != "every k-th row" and not raw:
+            method = ", ".join([kernel, "standardised", *mode])
+        found = [[row[name] for name in names] for row in rows if row.get("method") == method]
+        assert len(found) == 14  # six samples of two sizes, two of one
+        logs = [sum(map(math.log, column)) / 14 for column in zip(*found, strict=True)]
+        expected = [*map(math.exp, logs), math.exp(sum(logs) / len(logs)), np.max(found)]
+        np.testing.assert_allclose([float(cell) for cell in cells], expected, atol=0.0051)
+    others = {row["factor"]: row["others"] for row in rows if row.get("kernel") == "energy"}
+    for factor in (1, 10, 100):
+        assert f"{others[factor]:.2f}" in text

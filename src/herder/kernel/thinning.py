@@ -165,7 +165,7 @@ def thin(
     >>> chosen = thin(X, 20)
     >>> X[chosen].shape
     (20, 2)
-    >>> bool(chosen.mmd < chosen.mmd_random / 10)
+    >>> bool(chosen.mmd < chosen.mmd_random / 2)
     True
     """
     m = positive_int(n_select, "n_select")
