@@ -86,16 +86,18 @@ class Errors:
     def __call__(self, chosen: NDArray[np.intp], weights: Array | None = None) -> Array:
         if weights is None:
             weights = np.full(len(chosen), 1 / len(chosen))
-        found = self._statistics(chosen, weights)
-        return np.array(
-            [np.mean(np.square(a - b)) for a, b in zip(found, self.truth, strict=True)]
-        )
+        gaps = [
+            np.abs(found - truth)
+            for found, truth in zip(self._statistics(chosen, weights), self.truth, strict=True)
+        ]
+        gaps[-1] = gaps[-1].max(axis=1)  # of distribution functions
+        return np.array([np.square(gap).mean() for gap in gaps], np.float64)
 
     def random(self, m: int) -> Array:
         """Return the mean squared errors of random subsets."""
         rng = np.random.default_rng(0)
         drawn = [rng.choice(len(self.unit), m, replace=False) for _ in range(N_RANDOM)]
-        return np.mean([self(chosen) for chosen in drawn], axis=0)
+        return np.array([self(chosen) for chosen in drawn]).mean(axis=0)
 
     def _statistics(self, chosen: NDArray[np.intp], weights: Array) -> list[Array]:
         part = self.unit[chosen]
@@ -109,10 +111,8 @@ class Errors:
             share = np.cumsum(weights[order])
             tails.append(np.interp([0.025, 0.975], share - weights[order] / 2, column[order]))
             below.append(np.r_[0, share][np.searchsorted(column[order], place, side="right")])
-        if not hasattr(self, "below"):
-            self.below = np.array(below)
-        worst = np.abs(np.array(below) - self.below).max(axis=1)
-        return [mean, sd, np.ravel(tails), correlation, weights @ self.functions[chosen], worst]
+        functions = weights @ self.functions[chosen]
+        return [mean, sd, np.ravel(tails), correlation, functions, np.array(below)]
 
 
 def choices(rows: Array, m: int) -> Iterator[tuple[str, NDArray[np.intp], Array | None]]:
