@@ -40,12 +40,14 @@ __all__ = [
 #: median of all of them, for a fraction of a second.
 MEDIAN_ROWS = 2000
 
+#: Standard deviations are summed over blocks of so many values: 8 MB, for tables on disk too.
+SPREAD_VALUES = 2**20
+
 _GOLDEN = (5**0.5 - 1) / 2
 
 #: A warning is logged if columns are not standardised and two of their spreads differ by more than
 #: this factor: under the energy kernel errors of the narrow ones are then larger by half, at 100
-#: four times as large
-#: (`benchmarks/defaults.py`).
+#: four times as large (`benchmarks/defaults.py`).
 UNLIKE = 10.0
 
 BANDWIDTH_RULE = "be 'median', a number, or one for each column"
@@ -244,7 +246,11 @@ def _warn_of_scales(values: NDArray[Any]) -> None:
 
 def _spread(values: NDArray[Any]) -> NDArray[np.float64]:
     """Return the spread of each column; one for a constant column, which then has no effect."""
-    spread = values.std(axis=0, dtype=np.float64)
-    centre = np.abs(values.mean(axis=0, dtype=np.float64))
+    n, d = values.shape
+    centre, total = values.mean(axis=0, dtype=np.float64), np.zeros(d)
+    step = max(1, SPREAD_VALUES // d)
+    for low in range(0, n, step):
+        total += np.square(values[low : low + step] - centre).sum(axis=0)
+    spread = np.sqrt(total / n)
     # Rounding may leave a constant column a spread of the order of its last digit.
-    return np.where(spread > 1e-12 * centre, spread, 1.0)
+    return np.where(spread > 1e-12 * np.abs(centre), spread, 1.0)

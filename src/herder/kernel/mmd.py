@@ -133,8 +133,7 @@ def kernel_mean(
 
     Examples
     --------
-    >>> from herder import kernel_mean
-    >>> from herder import Gaussian
+    >>> from herder import Gaussian, kernel_mean
     >>> kernel_mean([[0.0], [1.0]], kernel=Gaussian(1.0)).round(4)
     array([0.8033, 0.8033])
     """

@@ -211,10 +211,10 @@ class Thinning:
         settings, kernel = self._task.settings, self._task.kernel
         facts = [Fact("kernel", settings.get("kernel", type(kernel).__name__))]
         lengths = getattr(kernel, "bandwidth", None)
-        median = isinstance(settings.get("bandwidth"), str)
+        median = "kernel" in settings and isinstance(settings["bandwidth"], str)
         if isinstance(kernel, Energy) and median:  # it has none
-            standardised = settings.get("standardise", False)
-            meaning = "divided by their standard deviations" if standardised else "as they are"
+            divided = "divided by their standard deviations"
+            meaning = divided if settings["standardise"] else "as they are"
             facts.append(Fact("columns", self._task.rows.values.shape[1], "", meaning))
         elif lengths is not None and np.ndim(lengths) == 0:
             meaning = "median distance of two rows" if median else ""
