@@ -108,7 +108,7 @@ def test_large_samples_are_thinned_as_well_as_small_ones(d):
 def test_thinning_falls_faster_than_random_subsets():
     X = sample(5000, 2)
     sizes = np.array([10, 20, 40, 80, 160, 320])
-    errors = [thin(X, m, bandwidth=1.5).mmd for m in sizes.tolist()]
+    errors = [thin(X, m).mmd for m in sizes.tolist()]
     slope = fit_rate(sizes, np.array(errors)).slope
     print(f"slope {slope:.2f}")
     assert slope < -0.7  # random subsets: -0.5
