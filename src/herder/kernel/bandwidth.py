@@ -252,5 +252,6 @@ def _spread(values: NDArray[Any]) -> NDArray[np.float64]:
     for low in range(0, n, step):
         total += np.square(values[low : low + step] - centre).sum(axis=0)
     spread = np.sqrt(total / n)
-    # Rounding may leave a constant column a spread of the order of its last digit.
-    return np.where(spread > 1e-12 * np.abs(centre), spread, 1.0)
+    # Rounding may leave a constant column a spread of the order of its last digit; lengths below
+    # 1e-150 are no bandwidths.
+    return np.where(spread > np.maximum(1e-12 * np.abs(centre), 1e-140), spread, 1.0)
