@@ -322,6 +322,7 @@ CASES["herder-published"] = Case(
 KERNEL_PARAMS = {
     "median": {},
     "energy": {"kernel": "energy", "standardise": True},
+    "gaussian": {"kernel": "gaussian", "standardise": False},
     "lengths": {"bandwidth": np.linspace(0.5, 1.5, 6), "weights": "simplex"},
     "own": {"kernel": Matern32(np.linspace(0.5, 1.5, 6)), "refine": False},
 }

@@ -67,7 +67,7 @@ CALLS = {
     "optimal by class": lambda: thinned("mmd", weights="optimal", y=LABELS),
     "uniform, long": lambda: thinned("mmd", "mmd_random", "path", rows=LONG),
     "subsample": lambda: thinned("mmd", rows=LONG, approximate="subsample"),
-    "features": lambda: thinned("mmd", rows=LONG, approximate="features"),
+    "features": lambda: thinned("mmd", rows=LONG, kernel="gaussian", approximate="features"),
     "column errors": lambda: columns(LONG, sample_weight=np.linspace(1, 2, len(LONG))),
     "kernel_herd": lambda: herder.kernel_herd(X, 20).scores,
     "transform": lambda: herder.KernelHerder(30).fit(X).transform(Y),

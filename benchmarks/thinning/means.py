@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.pairing import paired_rounds
 from benchmarks.thinning.cases import draw_sample, kernel_mean_64
-from herder import kernel_mean
+from herder import Gaussian, kernel_mean
 
 __all__ = ["MeanSpeed", "ThreadSpeed", "mean_speed", "thread_speed"]
 
@@ -140,7 +140,7 @@ def mean_speed(width: int, n_rows: int, rounds: int) -> MeanSpeed:
 
     def ours() -> int:
         found["ours"] = kernel_mean(
-            sample.X, bandwidth=sample.bandwidth, precision="single", n_jobs=1
+            sample.X, kernel=Gaussian(sample.bandwidth), precision="single", n_jobs=1
         )
         return pairs
 
@@ -167,7 +167,9 @@ def thread_speed(width: int, n_rows: int, rounds: int) -> ThreadSpeed:
 
     def run(jobs: int) -> tuple[float, NDArray[np.float64]]:
         start = time.perf_counter()
-        mean = kernel_mean(sample.X, bandwidth=sample.bandwidth, precision="single", n_jobs=jobs)
+        mean = kernel_mean(
+            sample.X, kernel=Gaussian(sample.bandwidth), precision="single", n_jobs=jobs
+        )
         return time.perf_counter() - start, mean
 
     _, first = run(1)  # compilation is not part of it

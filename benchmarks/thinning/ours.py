@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from benchmarks.thinning.cases import Sample, draw_sample
 from benchmarks.thinning.peers import Choice, Maker
 from herder import Thinning, kernel_herd, thin
-from herder.kernel import Chunks, RandomFeatures, Subsample
+from herder.kernel import Chunks, Gaussian, RandomFeatures, Subsample
 
 __all__ = ["APPROXIMATIONS", "OURS", "Memory", "memory_growth"]
 
 
 def thinner(**options: Any) -> Maker:
-    """Thin with the given options and the bandwidth of the sample."""
+    """Thin with the given options and the kernel of the sample."""
 
     def maker(sample: Sample, n_select: int) -> Callable[[], Thinning]:
-        return lambda: thin(sample.X, n_select, bandwidth=sample.bandwidth, **options)
+        return lambda: thin(sample.X, n_select, kernel=Gaussian(sample.bandwidth), **options)
 
     return maker
 
@@ -26,7 +26,7 @@ def herding(sample: Sample, n_select: int) -> Callable[[], Choice]:
     """Pure herding, where a row may be chosen again."""
 
     def run() -> Choice:
-        return Choice(kernel_herd(sample.X, n_select, bandwidth=sample.bandwidth).indices)
+        return Choice(kernel_herd(sample.X, n_select, kernel=Gaussian(sample.bandwidth)).indices)
 
     return run
 
@@ -85,10 +85,10 @@ def peak_growth(call: Callable[[], object]) -> float:
 def memory_growth(width: int, n_rows: int, n_select: int) -> Memory:
     small, sample = draw_sample(20_000, width, seed=1), draw_sample(n_rows, width)
     # Compiled code and its cache are loaded once, whatever the data.
-    _ = thin(small.X, n_select, bandwidth=small.bandwidth).mmd
+    _ = thin(small.X, n_select, kernel=Gaussian(small.bandwidth)).mmd
     found: list[Thinning] = []
     thin_mb = peak_growth(
-        lambda: found.append(thin(sample.X, n_select, bandwidth=sample.bandwidth))
+        lambda: found.append(thin(sample.X, n_select, kernel=Gaussian(sample.bandwidth)))
     )
     mmd_mb = peak_growth(lambda: found[0].mmd)
     return Memory(width, n_rows, n_select, sample.X.nbytes / 2**20, thin_mb, mmd_mb)

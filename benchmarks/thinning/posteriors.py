@@ -25,7 +25,7 @@ LYNXES = [4, 6.1, 9.8, 35.2, 59.4, 41.7, 19, 13, 8.3, 9.1, 7.4, 8, 12.3, 19.5, 4
 LYNXES += [15.8, 9.7, 10.1, 8.6]
 
 #: Chains, draws kept of each, and steps from one to the next.
-N_CHAINS, N_KEPT, STRIDE = 200, 50, 40
+N_CHAINS, N_KEPT, STRIDE = 200, 50, 20
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def draw(posterior: Posterior, seed: int = 0) -> Draws:
         if t < n_warm:
             history.append(x)
             scale *= np.exp((accept.mean() - 0.25) / (t + 10) ** 0.6)
-            if t % 250 == 249:  # the covariance of the later half
+            if t % 100 == 99:  # the covariance of the later half
                 recent = np.concatenate(history[len(history) // 2 :])
                 root = np.linalg.cholesky(np.cov(recent.T) + 1e-9 * np.eye(d))
         elif (t - n_warm) % STRIDE == STRIDE - 1:

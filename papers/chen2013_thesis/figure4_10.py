@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from herder import kernel_herd
+from herder import Gaussian, kernel_herd
 from papers.chen2013_thesis import data, mixtures, pictures
 from papers.chen2013_thesis.curves import every, settled, upper_slope
 from papers.chen2013_thesis.figure4_9 import IDS, N_SETS, errors
@@ -30,7 +30,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
     sample = target.sample(n, random_state=random)
     values = mixtures.functions(sample)
     means = tuple(column.mean(axis=0) for column in values)
-    picks = sample[kernel_herd(sample, n_picks, bandwidth=mixtures.BANDWIDTH).indices]
+    picks = sample[kernel_herd(sample, n_picks, kernel=Gaussian(mixtures.BANDWIDTH)).indices]
     to_sample, to_truth = errors(picks, means), errors(picks, truth)
     sets = [errors(target.sample(n_picks, random_state=random), truth) for _ in range(N_SETS)]
     counts = every(n_picks)

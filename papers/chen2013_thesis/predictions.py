@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from herder import kernel_herd
+from herder import Gaussian, kernel_herd
 from papers.chen2013_thesis import data
 from papers.chen2013_thesis.posterior import expit, sample
 
@@ -43,7 +43,7 @@ def experiment(quick: bool) -> Experiment:
         found = sample(quick)
     centre, axes = data.whitening(found.draws)
     white = (found.draws - centre) @ axes
-    picks = kernel_herd(white, N_QUICK if quick else N_PICKS, bandwidth=BANDWIDTH).indices
+    picks = kernel_herd(white, N_QUICK if quick else N_PICKS, kernel=Gaussian(BANDWIDTH)).indices
     rows = data.task(quick).X_test
     mean, squares = np.zeros(len(rows)), np.zeros(len(rows))
     for start in range(0, len(found.draws), BLOCK):

@@ -377,13 +377,13 @@ def _calls() -> dict[str, Callable[[], Call]]:
         "Subsample": plain(
             herder.Subsample,
             n_candidates=10,
-            end=lambda one: herder.thin(points(), 4, approximate=one),
+            end=lambda one: herder.thin(points(), 4, kernel="gaussian", approximate=one),
         ),
         "RandomFeatures": plain(
             herder.RandomFeatures,
             n_features=8,
             n_candidates=10,
-            end=lambda one: herder.thin(points(), 4, approximate=one),
+            end=lambda one: herder.thin(points(), 4, kernel="gaussian", approximate=one),
         ),
         "Thinning.summary": method("thinning", "summary"),
         "Thinning.take": method("thinning", "take", table=X),

@@ -34,8 +34,9 @@ def folder(tmp_path, monkeypatch):
     "typed",
     [
         "thin 'my draws.csv' -n 5 -o few.csv --standardise --no-mmd --drop kind --drop w",
-        "thin 'my draws.csv' -n 6 -o few.csv --standardize --label-column kind --mmd --no-refine "
-        "--indices picks.npz --bandwidth 1.5 --columns x,'y z' --max-memory 1G",
+        "thin 'my draws.csv' -n 6 -o few.csv --no-standardize --label-column kind --mmd "
+        "--no-refine --indices picks.npz --kernel laplace --bandwidth 1.5 --columns x,'y z' "
+        "--max-memory 1G",
         "synth \"it's.csv\" -n 40 -o 'a b.csv' --where v=1 --where w=0 --count-above 2 --order 3",
         "sample edges.csv -n 20 -o states.npz --states=-1,1 --evidence 0=-1 --chains 2 "
         "--tempering 1,2 --marginals sites.csv --random-state 3",

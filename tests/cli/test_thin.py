@@ -158,12 +158,18 @@ def test_unrefined_choices_are_nested(draws, tmp_path):
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        (("--kernel", "energy"), {"kernel": "energy"}),
+        ((), {"kernel": "energy", "standardise": True}),
+        (("--kernel", "gaussian"), {"kernel": "gaussian"}),
         (("--kernel", "matern32", "--bandwidth", "2.5"), {"kernel": "matern32", "bandwidth": 2.5}),
         (("--standardise",), {"standardise": True}),
+        (("--no-standardise",), {"standardise": False}),
+        (("--no-standardize",), {"standardise": False}),
         (("--approximate", "subsample"), {"approximate": "subsample"}),
         (("--approximate", "chunks"), {"approximate": "chunks"}),
-        (("--approximate", "features"), {"approximate": "features"}),
+        (
+            ("--approximate", "features", "--kernel", "gaussian"),
+            {"approximate": "features", "kernel": "gaussian"},
+        ),
         (("--threads", "1"), {"n_jobs": 1}),
     ],
 )
@@ -200,7 +206,7 @@ def test_long_runs_say_first_what_they_cost(draws, tmp_path, monkeypatch):
         ((*DROPPED, "--no-refine", "--kernel", "energy"), ("as they were chosen",)),
         ((*DROPPED, "--weights", "simplex"), ("sum to one", "proportional to the weight")),
         (
-            (*DROPPED, "--weights", "optimal", "--standardise"),
+            (*DROPPED, "--weights", "optimal", "--kernel", "gaussian"),
             ("may be negative", "one for each column"),
         ),
         (("--drop", "note,mass", "--label-column", "kind"), ("share chosen",)),

@@ -117,7 +117,9 @@ def test_thin_speaks_of_options(wide, tmp_path):
     words = ("thin", wide, "-o", tmp_path / "few.csv")
     done = run(*words, "-n", 5, "--drop", "kind")
     assert done.exit_code == 0, done.stderr
-    assert "--standardise measures each column in its own spread" in done.stderr
+    assert done.stderr == ""
+    done = run(*words, "-n", 5, "--drop", "kind", "--no-standardise")
+    assert "with --no-standardise the widest decide which rows are chosen" in done.stderr
     assert not PYTHON.search(done.output)
     done = run(*words, "-n", 101, "--drop", "kind")
     assert done.stderr == "herder: --rows must be at most the 100 rows, got 101\n"

@@ -73,12 +73,13 @@ def choices():
     found = {}
     for name, X in samples().items():
         for kernel in KERNELS:
-            found[f"{name} {kernel} kernel_herd"] = _pinned(
-                kernel_herd(X, 200, kernel=kernel).indices
-            )
+            raw: dict[str, Any] = {"kernel": kernel, "standardise": False}
+            found[f"{name} {kernel} kernel_herd"] = _pinned(kernel_herd(X, 200, **raw).indices)
             for refine in (False, 3):
-                chosen = thin(X, 40, kernel=kernel, refine=refine)
+                chosen = thin(X, 40, refine=refine, **raw)
                 found[f"{name} {kernel} thin refine={refine}"] = _pinned(chosen.indices)
+        found[f"{name} kernel_herd"] = _pinned(kernel_herd(X, 200).indices)
+        found[f"{name} thin"] = _pinned(thin(X, 40).indices)
     return found
 
 

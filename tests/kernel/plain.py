@@ -63,6 +63,12 @@ def median(X):
     return float(np.median(r[np.triu_indices(len(r), 1)]))
 
 
+def default_lengths(X, name="energy"):
+    """Bandwidth of each column that a kernel has by default: columns are standardised."""
+    spread = np.sqrt(np.square(X - X.mean(axis=0)).mean(axis=0))
+    return spread if name == "energy" else spread * median(X / spread)
+
+
 def sample(n, d, seed=0, offset=0.0):
     """Three clusters of unequal size and spread."""
     rng = np.random.default_rng(seed)

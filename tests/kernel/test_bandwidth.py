@@ -70,12 +70,28 @@ def test_a_constant_column_weighs_nothing_when_standardised():
     assert thin(X, 10, standardise=True).indices.tolist() == (
         thin(with_constant, 10, standardise=True).indices.tolist()
     )
+    with_tiny = np.column_stack([X, 1e-160 * X[::-1, 0]])  # whose squares are no numbers
+    assert thin(with_tiny, 10).indices.tolist() == thin(X, 10).indices.tolist()
 
 
 def test_energy_needs_no_bandwidth():
-    kernel = resolve_kernel("energy", "median", sample(10, 2))
+    X = sample(10, 2)
+    kernel = resolve_kernel("energy", "median", X, standardise=False)
     assert isinstance(kernel, Energy)
     assert kernel.bandwidth == 1.0
+    standardised = resolve_kernel("energy", "median", X)
+    assert isinstance(standardised, Energy)
+    np.testing.assert_allclose(standardised.bandwidth, X.std(axis=0))
+
+
+def test_a_number_that_would_change_nothing_is_told(caplog):
+    X = sample(40, 2)
+    assert thin(X, 5, bandwidth=3.0).indices.tolist() == thin(X, 5).indices.tolist()
+    assert "one bandwidth only scales the energy kernel" in caplog.text
+    caplog.clear()
+    thin(X, 5, bandwidth=[1.0, 2.0])
+    thin(X, 5, kernel="gaussian", bandwidth=3.0)
+    assert not caplog.text
 
 
 @pytest.mark.parametrize(
@@ -107,8 +123,6 @@ def test_wrong_kernels_are_told():
         thin(X, 3, kernel=lambda A, B: A[:, 0])
     with refuses("bandwidth"):
         thin(X, 3, kernel=Gaussian(), bandwidth=2.0)
-    with refuses("standardise"):
-        thin(X, 3, kernel=Gaussian(), standardise=True)
     with refuses("bandwidth"):
         thin(X, 3, kernel=Gaussian(np.ones(3)))
     with refuses("kernel", match=r"centre of shape \(2,\), got \(3,\)"):
@@ -136,7 +150,7 @@ def test_scores_are_checked():
 
 def test_a_stein_kernel_may_be_given_itself():
     X = sample(60, 2)
-    kernel = Stein(median_distance(X))
+    kernel = Stein(X.std(axis=0) * median_distance(X / X.std(axis=0)))
     named = thin(X, 5, kernel="stein", score=-X)
     assert thin(X, 5, kernel=kernel, score=-X).indices.tolist() == named.indices.tolist()
     with refuses("Y"):

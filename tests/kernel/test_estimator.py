@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from herder import KernelHerder, mmd, thin
 from herder.kernel import Gaussian, Laplace
-from tests.kernel.plain import KINDS, gram, median, sample
+from tests.kernel.plain import KINDS, default_lengths, gram, sample
 from tests.naming import refuses
 
 #: Checks that must fail, and why.
@@ -52,8 +52,8 @@ def test_fits_what_thin_chooses(weights):
 def test_transforms_to_kernel_values(name):
     X, Y = sample(60, 2), sample(7, 2, seed=1)
     herder = KernelHerder(n_select=5, kernel=name).fit(X)
-    bandwidth = 1.0 if name == "energy" else median(X)
-    expected = gram(name, Y, X[herder.indices_], bandwidth, X.mean(axis=0))
+    lengths = default_lengths(X, name)
+    expected = gram(name, Y, X[herder.indices_], lengths, X.mean(axis=0))
     np.testing.assert_allclose(herder.transform(Y), expected, rtol=1e-9, atol=1e-12)
 
 

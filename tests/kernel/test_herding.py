@@ -11,13 +11,12 @@ from herder.kernel import Energy, Gaussian, KernelMean
 from herder.kernel.choice import DOUBLE_TIES
 from herder.kernel.system import KernelSystem
 from herder.testing import check_system
-from tests.kernel.plain import KINDS, gram, median, sample
+from tests.kernel.plain import KINDS, default_lengths, gram, sample
 from tests.naming import refuses
 
 
 def specification(X, name, weight=None):
-    bandwidth = 1.0 if name == "energy" else median(X)
-    K = gram(name, X, X, bandwidth, X.mean(axis=0))
+    K = gram(name, X, X, default_lengths(X, name), X.mean(axis=0))
     p = np.full(len(X), 1 / len(X)) if weight is None else weight / weight.sum()
     return KernelSystem(K, K @ p, DOUBLE_TIES * K.diagonal().max())
 
@@ -60,7 +59,7 @@ def test_is_the_textbook_equation():
     for t in range(30):
         score = K.mean(axis=1) - K[:, picks].sum(axis=1) / (t + 1)
         picks.append(int(score.argmax()))
-    assert kernel_herd(X, 30, bandwidth=0.8).indices.tolist() == picks
+    assert kernel_herd(X, 30, kernel=Gaussian(0.8)).indices.tolist() == picks
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -80,7 +79,7 @@ def test_first_picks_do_not_depend_on_the_number():
     assert kernel_herd(X, 40).indices[:9].tolist() == kernel_herd(X, 9).indices.tolist()
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "energy"}, {"bandwidth": 0.5}])
+@pytest.mark.parametrize("options", [{}, {"kernel": "energy"}, {"kernel": "gaussian"}])
 def test_n_then_m_picks_are_n_plus_m(options):
     X = sample(60, 2)
     whole = kernel_herd(X, 37, **options)
@@ -94,18 +93,18 @@ def test_n_then_m_picks_are_n_plus_m(options):
 
 def test_ties_go_to_the_lowest_row():
     grid = np.indices((5, 5)).reshape(2, -1).T.astype(float)
-    found = kernel_herd(grid, 30, bandwidth=1.0)
+    found = kernel_herd(grid, 30, kernel=Gaussian())
     assert found.indices[0] == 12
-    moved = kernel_herd(grid + 0.1, 30, bandwidth=1.0)  # other roundings
+    moved = kernel_herd(grid + 0.1, 30, kernel=Gaussian())  # other roundings
     assert moved.indices.tolist() == found.indices.tolist()
 
 
 def test_a_mean_of_ones_own_is_the_target():
     X = sample(50, 2)
-    mean = kernel_mean(X, bandwidth=1.0)
-    plain = kernel_herd(X, 20, bandwidth=1.0).indices.tolist()
-    assert kernel_herd(X, 20, bandwidth=1.0, kernel_mean=mean).indices.tolist() == plain
-    function = lambda points: kernel_mean(X, points, bandwidth=1.0)  # noqa: E731
+    mean = kernel_mean(X, kernel=Gaussian())
+    plain = kernel_herd(X, 20, kernel=Gaussian()).indices.tolist()
+    assert kernel_herd(X, 20, kernel=Gaussian(), kernel_mean=mean).indices.tolist() == plain
+    function = lambda points: kernel_mean(X, points, kernel=Gaussian())  # noqa: E731
     for target in (function, KernelMean(function)):
         found = kernel_herd(X, 20, kernel=Gaussian(), kernel_mean=target)
         assert found.indices.tolist() == plain
@@ -153,7 +152,7 @@ def test_the_input_is_left_alone():
 
 
 def test_a_herding_prints_as_its_summary():
-    found = kernel_herd([[0.0], [1.0], [2.0]], 4, bandwidth=1.0)
+    found = kernel_herd([[0.0], [1.0], [2.0]], 4, kernel=Gaussian())
     assert found.indices.tolist() == [1, 0, 2, 1]
     lines = str(found).splitlines()
     assert lines[0] == "4 picks of 3 rows"

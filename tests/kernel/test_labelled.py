@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from herder import thin
 from herder.kernel import Energy, Gaussian, Stein
 from herder.kernel.labelled import LabelledCandidates, quotas
-from tests.kernel.plain import gram, median, sample, squared_mmd
+from tests.kernel.plain import default_lengths, gram, sample, squared_mmd
 from tests.naming import refuses
 
 
@@ -16,9 +16,8 @@ def labels(n, seed=0):
     return np.random.default_rng(seed).choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
 
 
-def labelled_gram(X, y, name="gaussian"):
-    bandwidth = 1.0 if name == "energy" else median(X)
-    return gram(name, X, X, bandwidth, X.mean(axis=0)) * (y[:, None] == y)
+def labelled_gram(X, y, name="energy"):
+    return gram(name, X, X, default_lengths(X, name), X.mean(axis=0)) * (y[:, None] == y)
 
 
 def counts(chosen, y):
@@ -86,10 +85,10 @@ def test_weights_make_up_for_the_shares():
 
 def test_each_class_is_thinned_as_if_it_were_alone():
     X, y = sample(100, 2), labels(100)
-    chosen = thin(X, 12, y=y, bandwidth=1.0)
+    chosen = thin(X, 12, y=y, kernel=Gaussian())
     for label, rows in chosen.by_class.items():
         own = np.flatnonzero(y == label)
-        alone = thin(X[own], len(rows), bandwidth=1.0)
+        alone = thin(X[own], len(rows), kernel=Gaussian())
         assert rows.tolist() == own[alone.indices].tolist()
     assert sorted(np.concatenate(list(chosen.by_class.values()))) == sorted(chosen)
 
@@ -140,7 +139,7 @@ def test_candidates_are_those_of_the_labelled_gram_matrix(path, request):
     X, y = sample(50, 3), np.arange(50) % 3
     for name in ("gaussian", "energy"):
         K = labelled_gram(X, y, name)
-        kernel = Gaussian(median(X)) if name == "gaussian" else Energy()
+        kernel = {"gaussian": Gaussian, "energy": Energy}[name](default_lengths(X, name))
         candidates = LabelledCandidates(X, y.astype(np.intp), kernel)
         np.testing.assert_allclose(candidates.diagonal, K.diagonal(), atol=1e-12)
         np.testing.assert_allclose(candidates.mean(), K.mean(axis=1), atol=1e-12)

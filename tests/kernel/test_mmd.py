@@ -26,25 +26,36 @@ def test_is_the_sum_over_pairs(name, path, request):
     X, Y = sample(41, 2), sample(30, 2, seed=1)
     x, y = np.full(41, 1 / 41), np.full(30, 1 / 30)
     expected = plain_mmd(name, X, Y, x, y, 1.3)
-    assert mmd(X, Y, kernel=name, bandwidth=1.3) == pytest.approx(expected, rel=1e-9)
+    options = {"kernel": name, "bandwidth": 1.3, "standardise": False}
+    assert mmd(X, Y, **options) == pytest.approx(expected, rel=1e-9)
     x, y = np.arange(41.0), np.arange(30.0)[::-1]
     expected = plain_mmd(name, X, Y, x / x.sum(), y / y.sum(), 1.3)
-    found = mmd(X, Y, kernel=name, bandwidth=1.3, x_weight=x, y_weight=y, n_jobs=2)
+    found = mmd(X, Y, **options, x_weight=x, y_weight=y, n_jobs=2)
     assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_median_is_that_of_the_larger_sample():
     X, Y = sample(50, 2), sample(12, 2, seed=1)
-    expected = mmd(X, Y, bandwidth=median(X))
-    assert mmd(X, Y) == pytest.approx(expected, rel=1e-12)
-    assert mmd(Y, X) == pytest.approx(expected, rel=1e-12)
+    expected = mmd(X, Y, kernel=Gaussian(median(X)))
+    options = {"kernel": "gaussian", "standardise": False}
+    assert mmd(X, Y, **options) == pytest.approx(expected, rel=1e-12)
+    assert mmd(Y, X, **options) == pytest.approx(expected, rel=1e-12)
 
 
 def test_standardised_columns():
     X, Y = sample(50, 2), sample(12, 2, seed=1)
     spread = X.std(axis=0)
-    expected = mmd(X / spread, Y / spread, bandwidth=0.9)
-    assert mmd(X, Y, bandwidth=0.9, standardise=True) == pytest.approx(expected, rel=1e-10)
+    expected = mmd(X / spread, Y / spread, kernel=Gaussian(0.9))
+    assert mmd(X, Y, kernel="gaussian", bandwidth=0.9) == pytest.approx(expected, rel=1e-10)
+
+
+def test_by_default_the_square_is_the_energy_distance_in_standard_deviations():
+    X, Y = sample(50, 2) * [1.0, 1e3], sample(12, 2, seed=1) * [1.0, 1e3]
+    spread = X.std(axis=0)
+    across, within = distances(X, Y, spread), (distances(X, X, spread), distances(Y, Y, spread))
+    expected = 2 * across.mean() - within[0].mean() - within[1].mean()
+    assert mmd(X, Y) ** 2 == pytest.approx(expected, rel=1e-10)
+    assert mmd(Y, X) ** 2 == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("path", ["numpy", "compiled"])
@@ -63,7 +74,8 @@ def test_a_stein_discrepancy_needs_no_second_sample():
     X = sample(40, 2)
     rows = np.hstack([X, -X])
     expected = np.sqrt(Stein(1.5)(rows, rows).mean())
-    assert mmd(X, kernel="stein", bandwidth=1.5, score=-X) == pytest.approx(expected, rel=1e-10)
+    found = mmd(X, kernel="stein", bandwidth=1.5, standardise=False, score=-X)
+    assert found == pytest.approx(expected, rel=1e-10)
     weight = np.arange(40.0) / np.arange(40.0).sum()
     expected = np.sqrt(weight @ Stein(1.5)(rows, rows) @ weight)
     found = mmd(X, kernel=Stein(1.5), score=lambda x: -x, x_weight=np.arange(40))
@@ -87,7 +99,7 @@ def test_kernel_means(name, path, request):
     K = gram(name, X, X, 0.8, centre)
     weight = np.arange(37.0)
     p = weight / weight.sum()
-    options = {"kernel": name, "bandwidth": 0.8}
+    options = {"kernel": name, "bandwidth": 0.8, "standardise": False}
     np.testing.assert_allclose(kernel_mean(X, **options), K.mean(axis=1), rtol=1e-11)
     found = kernel_mean(X, **options, sample_weight=weight)
     np.testing.assert_allclose(found, K @ p, rtol=1e-11)
@@ -111,7 +123,8 @@ def test_own_kernels():
     X, Y = sample(20, 2), sample(15, 2, seed=1)
     linear = mmd(X, Y, kernel=lambda A, B: A @ B.T)
     assert linear == pytest.approx(np.linalg.norm(X.mean(axis=0) - Y.mean(axis=0)))
-    assert mmd(X, Y, kernel=Gaussian(2.0)) == mmd(X, Y, bandwidth=2.0)
+    named = mmd(X, Y, kernel="gaussian", bandwidth=2.0, standardise=False)
+    assert mmd(X, Y, kernel=Gaussian(2.0)) == named
 
 
 def test_wrong_arguments_are_told():

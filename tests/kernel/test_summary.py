@@ -121,10 +121,14 @@ def test_weighted_modes_and_labels():
     ("options", "words"),
     [
         ({"refine": False}, r"order +nested"),
-        ({"standardise": True}, r"bandwidth +one for each column +in its standard deviation"),
+        ({}, r"columns +3 +divided by their standard deviations"),
+        ({"standardise": False}, r"columns +3 +as they are"),
+        ({"kernel": "gaussian"}, r"bandwidth +one for each column +in its standard deviation"),
+        ({"kernel": "gaussian", "standardise": False}, r"bandwidth .* median distance"),
+        ({"bandwidth": [1.0, 2.0, 3.0], "standardise": False}, r"one for each column +as given"),
         ({"approximate": "chunks"}, r"approximation +chunks"),
         ({"kernel": "energy"}, r"kernel +energy"),
-        ({"bandwidth": 2.5}, r"bandwidth +2.5"),
+        ({"kernel": "laplace", "bandwidth": 2.5, "standardise": False}, r"bandwidth +2.5"),
         ({"kernel": KERNEL}, r"kernel +Gaussian"),
     ],
 )

@@ -155,7 +155,7 @@ def test_one_far_row_does_not_make_all_others_tie(kernel, path, request):
     X = sample(400, 2)
     far = X.copy()
     far[-1] = 1e6
-    options: dict[str, Any] = {"kernel": kernel, "bandwidth": 1.0}
+    options: dict[str, Any] = {"kernel": kernel, "bandwidth": 1.0, "standardise": False}
     near = thin(X, 20, score=-X, **options) if kernel == "stein" else thin(X, 20, **options)
     scores: dict[str, Any] = {"score": -far} if kernel == "stein" else {}
     chosen = thin(far, 20, exclude=[399], **options, **scores)
@@ -166,7 +166,7 @@ def test_one_far_row_does_not_make_all_others_tie(kernel, path, request):
 
 def test_wide_bandwidths_need_double_precision(compiled):
     X = sample(500, 2)
-    chosen = thin(X, 20, bandwidth=1e4)
+    chosen = thin(X, 20, kernel="gaussian", bandwidth=1e4)
     assert chosen.mmd < chosen.mmd_random / 20
 
 
@@ -190,12 +190,14 @@ def test_more_chosen_rows_than_fit_a_gram_matrix(monkeypatch):
 
 
 def test_unlike_columns_and_few_effective_rows_are_told(caplog):
-    X = sample(100, 2)
-    thin(X * [1.0, 1e5], 5)
-    assert "standardise=True" in caplog.text
+    X = sample(100, 2) / sample(100, 2).std(axis=0)
+    thin(X * [1.0, 11.0], 5, standardise=False)
+    assert "factor of 11, and with standardise=False the widest decide" in caplog.text
     caplog.clear()
-    thin(X * [1.0, 1e5], 5, standardise=True)
-    thin(np.column_stack([X, np.ones(100)]), 5)
+    thin(X * [1.0, 9.0], 5, standardise=False)
+    thin(X * [1.0, 1e5], 5)
+    thin(X * [1.0, 1e5], 5, kernel="gaussian", bandwidth=2.0)
+    thin(np.column_stack([X, np.ones(100)]), 5, standardise=False)
     assert not caplog.text
     thin(X, 20, log_weight=10 * X[:, 0])
     assert "weights='simplex'" in caplog.text

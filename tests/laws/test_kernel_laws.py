@@ -143,7 +143,7 @@ def test_all_rows_are_at_no_distance(X):
 
 @given(tables, st.integers(1, 30))
 def test_the_mmd_is_that_of_the_counts(X, m):
-    free = thin(X, m, unique=False, bandwidth=1.0)
+    free = thin(X, m, unique=False, kernel=Gaussian(1.0))
     K = Gaussian(1.0)(X, X)
     w = np.bincount(free.indices, minlength=len(X)) / m - 1 / len(X)
     assert abs(free.mmd**2 - w @ K @ w) < 1e-12

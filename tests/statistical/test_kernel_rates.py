@@ -81,7 +81,8 @@ def test_scores_tell_spread_as_well():
 def test_a_weighted_choice_is_far_nearer_than_an_even_one():
     X = sample(800, 2)
     even, simplex, best = (
-        thin(X, 30, weights=mode).mmd for mode in ("uniform", "simplex", "optimal")
+        thin(X, 30, kernel="gaussian", standardise=False, weights=mode).mmd
+        for mode in ("uniform", "simplex", "optimal")
     )
     print(f"MMD {even:.2e} with equal weights, {simplex:.2e} and {best:.2e} with others")
     assert simplex < even / 3
@@ -93,12 +94,12 @@ def test_a_weighted_choice_is_far_nearer_than_an_even_one():
 def test_large_samples_are_thinned_as_well_as_small_ones(d):
     """The compiled path in single precision, against random subsets and the distance to all."""
     X = sample(20_000, d)
-    chosen = thin(X, 200)
+    chosen = thin(X, 200, kernel="gaussian")
     assert len(set(chosen)) == 200
     assert chosen.mmd < chosen.mmd_random / 3
-    assert chosen.mmd == pytest.approx(mmd(X, X[chosen]), rel=1e-6)
+    assert chosen.mmd == pytest.approx(mmd(X, X[chosen], kernel="gaussian"), rel=1e-6)
     for method in ("chunks", "subsample", "features"):
-        near = thin(X, 200, approximate=method)
+        near = thin(X, 200, kernel="gaussian", approximate=method)
         print(f"d = {d}, {method}: {near.mmd / chosen.mmd:.2f} times the exact MMD")
         assert near.mmd < near.mmd_random / 2
 
@@ -107,7 +108,7 @@ def test_large_samples_are_thinned_as_well_as_small_ones(d):
 def test_thinning_falls_faster_than_random_subsets():
     X = sample(5000, 2)
     sizes = np.array([10, 20, 40, 80, 160, 320])
-    errors = [thin(X, m, bandwidth=1.5).mmd for m in sizes.tolist()]
+    errors = [thin(X, m).mmd for m in sizes.tolist()]
     slope = fit_rate(sizes, np.array(errors)).slope
     print(f"slope {slope:.2f}")
     assert slope < -0.7  # random subsets: -0.5

@@ -30,7 +30,7 @@ __all__ = ["thin"]
 
 
 @verb(
-    example="herder thin draws.npy -n 200 -o few.npy --standardise --report page.html",
+    example="herder thin draws.npy -n 200 -o few.npy --report page.html",
     outputs={"output": TABLES, "indices": TABLES},
     inputs=("table", "scores"),
     options={
@@ -40,6 +40,7 @@ __all__ = ["thin"]
         "y": "label_column",
         "n_jobs": "threads",
         "refine": "no_refine",
+        "standardise": "no_standardise",
         "unique": None,
         "allocation=mapping": None,
     },
@@ -65,36 +66,37 @@ def thin(
     ],
     kernel: Annotated[
         Literal[
+            "energy",
             "gaussian",
             "matern32",
             "matern52",
             "laplace",
             "inverse-multiquadric",
-            "energy",
             "stein",
         ],
         option(
             METHOD,
-            "Kernel that compares rows: gaussian, matern32, matern52, laplace, "
-            "inverse-multiquadric, energy, or stein, which needs --scores.",
+            "Kernel that compares rows: energy, gaussian, matern32, matern52, laplace, "
+            "inverse-multiquadric, or stein, which needs --scores.",
             metavar="NAME",
         ),
-    ] = "gaussian",
+    ] = "energy",
     bandwidth: Annotated[
         str,
         option(
             METHOD,
-            "Length scale of the kernel: the median distance of rows, or a number.",
+            "Length scale of the kernel: the median distance of rows, or a number. The energy "
+            "kernel has none.",
             metavar="median|NUMBER",
         ),
     ] = "median",
-    standardise: Annotated[
+    no_standardise: Annotated[
         bool,
         option(
             METHOD,
-            "Measure every column in its standard deviation, for columns of different units.",
-            "--standardise",
-            "--standardize",
+            "Compare the columns as they are, instead of each in its standard deviation.",
+            "--no-standardise",
+            "--no-standardize",
         ),
     ] = False,
     weights: Annotated[
@@ -115,7 +117,8 @@ def thin(
         Path | None,
         option(
             INPUT,
-            "Gradients of the log density at the rows, one per column, for --kernel stein.",
+            "Gradients of the log density at the rows, one per column, for --kernel stein; rows "
+            "and scores on an unconstrained scale.",
             metavar="FILE",
         ),
     ] = None,
@@ -177,6 +180,9 @@ def thin(
     shares: Annotated[
         Literal["proportional", "equal", "joint"] | None, typer.Option(hidden=True)
     ] = None,
+    standardise: Annotated[
+        bool, typer.Option("--standardise", "--standardize", hidden=True)
+    ] = False,
 ) -> Summary:
     """Choose the most representative rows of a sample.
 
@@ -191,6 +197,8 @@ def thin(
     if shares is not None:
         run.warn("--shares is deprecated: use --allocation")
         allocation = shares
+    if standardise:  # in command lines of 0.1.0
+        run.refuse({"no_standardise"}, "with --standardise")
     if (kernel == "stein") != (scores is not None):
         found = "no --scores" if scores is None else f"--scores with --kernel {kernel}"
         raise ParameterError("kernel", "be stein if and only if --scores is given", got=found)
@@ -210,7 +218,7 @@ def thin(
         n,
         kernel=kernel,
         bandwidth=length,
-        standardise=standardise,
+        standardise=not no_standardise,
         refine=not no_refine,
         weights=weights,
         sample_weight=None if sample_weight is None else sample.weight,

@@ -167,6 +167,9 @@ class Energy:
 class Stein:
     """Langevin-Stein kernel over an inverse multiquadric, on rows ``[x, score(x)]``.
 
+    Rows and scores are those of an unconstrained scale: where the density does not vanish at a
+    border (a positive scale, a proportion), the mean of the kernel is not zero.
+
     Parameters
     ----------
     bandwidth : float or array of shape (n_features,)

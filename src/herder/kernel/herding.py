@@ -81,9 +81,9 @@ def kernel_herd(
     X: ArrayLike,
     n_select: int,
     *,
-    kernel: KernelLike = "gaussian",
+    kernel: KernelLike = "energy",
     bandwidth: BandwidthLike = "median",
-    standardise: bool = False,
+    standardise: bool = True,
     sample_weight: ArrayLike | None = None,
     kernel_mean: Any = None,
     resume: KernelHerding | None = None,
@@ -102,13 +102,14 @@ def kernel_herd(
         The sample; anything `thin` takes.
     n_select : int
         Number of picks; it may exceed the number of rows.
-    kernel : str or callable, default "gaussian"
+    kernel : str or callable, default "energy"
         As for `thin`, except "stein": its target is zero, so that the first pick would always be
-        the first row.
+        the first row. Where k(x, x) grows outwards, as in the energy kernel, the first picks are
+        outer rows; the order of ``thin(..., refine=False)`` begins with typical ones.
     bandwidth : "median", float or array of shape (n_features,)
         As for `thin`.
-    standardise : bool, default False
-        Measure every column in its standard deviation.
+    standardise : bool, default True
+        Measure every column in its standard deviation, as for `thin`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the target.
     kernel_mean : array-like, callable or KernelMean, optional
@@ -122,8 +123,8 @@ def kernel_herd(
 
     Examples
     --------
-    >>> from herder import kernel_herd
-    >>> kernel_herd([[0.0], [1.0], [2.0]], 4).indices
+    >>> from herder import Gaussian, kernel_herd
+    >>> kernel_herd([[0.0], [1.0], [2.0]], 4, kernel=Gaussian(1.0)).indices
     array([1, 0, 2, 1])
     """
     rows = read_rows(X)

@@ -38,9 +38,9 @@ def mmd(
     X: ArrayLike,
     Y: ArrayLike | None = None,
     *,
-    kernel: KernelLike = "gaussian",
+    kernel: KernelLike = "energy",
     bandwidth: BandwidthLike = "median",
-    standardise: bool = False,
+    standardise: bool = True,
     x_weight: ArrayLike | None = None,
     y_weight: ArrayLike | None = None,
     score: Any = None,
@@ -53,13 +53,15 @@ def mmd(
     X, Y : array-like of shape (n_samples, n_features) and (m_samples, n_features)
         The samples. With the Stein kernel Y is left out: the distance is that of X to the
         density that the scores belong to (kernel Stein discrepancy).
-    kernel : str or callable, default "gaussian"
-        As for `thin`.
+    kernel : str or callable, default "energy"
+        As for `thin`: by default the square of the MMD is the energy distance of the standardised
+        samples.
     bandwidth : "median", float or array of shape (n_features,)
         "median" takes the median distance of the rows of the larger sample, so that the distance
         of a subset to its whole has the bandwidth of the whole.
-    standardise : bool, default False
-        Measure columns in standard deviations, of the larger sample.
+    standardise : bool, default True
+        Measure columns in standard deviations, of the larger sample (X if both have as many
+        rows), so that the distance of a subset to its whole is that of `Thinning.mmd`.
     x_weight, y_weight : array-like, optional
         Weights of the rows; they are normalised to sum to one.
     score : array-like or callable, optional
@@ -72,8 +74,8 @@ def mmd(
     >>> from herder import mmd
     >>> mmd([[0.0], [1.0]], [[0.0], [1.0]])
     0.0
-    >>> round(mmd([[0.0]], [[2.0]], kernel="energy"), 3)  # root of the energy distance 4
-    2.0
+    >>> mmd([[0.0], [2.0]], [[1.0]])  # root of the energy distance, one standard deviation
+    1.0
     """
     first = read_rows(X)
     x = _weights(x_weight, first, "x_weight")
@@ -103,9 +105,9 @@ def kernel_mean(
     X: ArrayLike,
     at: ArrayLike | None = None,
     *,
-    kernel: KernelLike = "gaussian",
+    kernel: KernelLike = "energy",
     bandwidth: BandwidthLike = "median",
-    standardise: bool = False,
+    standardise: bool = True,
     sample_weight: ArrayLike | None = None,
     precision: str = "double",
     n_jobs: int | None = None,
@@ -131,8 +133,8 @@ def kernel_mean(
 
     Examples
     --------
-    >>> from herder import kernel_mean
-    >>> kernel_mean([[0.0], [1.0]], bandwidth=1.0).round(4)
+    >>> from herder import Gaussian, kernel_mean
+    >>> kernel_mean([[0.0], [1.0]], kernel=Gaussian(1.0)).round(4)
     array([0.8033, 0.8033])
     """
     rows = read_rows(X)

@@ -222,8 +222,12 @@ class Thinning(Sequence[int]):
         settings, kernel = self._task.settings, self._task.kernel
         facts = [Fact("kernel", settings.get("kernel", type(kernel).__name__))]
         lengths = getattr(kernel, "bandwidth", None)
-        if lengths is not None and np.ndim(lengths) == 0:
-            median = settings.get("bandwidth") == "median" and not isinstance(kernel, Energy)
+        median = "kernel" in settings and isinstance(settings["bandwidth"], str)
+        if isinstance(kernel, Energy) and median:  # it has none
+            divided = "divided by their standard deviations"
+            meaning = divided if settings["standardise"] else "as they are"
+            facts.append(Fact("columns", len(self._task.rows.names), "", meaning))
+        elif lengths is not None and np.ndim(lengths) == 0:
             meaning = "median distance of two rows" if median else ""
             facts.append(Fact("bandwidth", lengths, ".4g", meaning))
         elif lengths is not None:
