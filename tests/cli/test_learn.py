@@ -150,7 +150,7 @@ def test_words_as_labels_and_more_than_two(tmp_path):
     model = load(tmp_path / "m.safetensors")
     assert model.classes_.tolist() == ["bill", "login", "other"]
     wrong = int((model.predict(shifted(TABLE)) != KINDS).sum())
-    assert f"error on {path} {wrong / ROWS:.4f} +- " in done.stdout
+    assert f"error on {path} {wrong / ROWS:.4f} ± " in done.stdout
     assert f"({wrong:,} of 3,000 rows)" in done.stdout
 
 

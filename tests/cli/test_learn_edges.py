@@ -161,7 +161,7 @@ def test_a_broken_line_to_test_on_is_found_before_learning(tmp_path):
     assert f"line 41 of {test} must have a finite number as value" in done.stderr
     assert not (tmp_path / "m.safetensors").exists()
     done = run(*words, "--skip-broken")
-    assert f"error on {test} 0.0000 +- 0.0000 (0 of 40 rows)" in done.stdout
+    assert f"error on {test} 0.0000 ± 0.0000 (0 of 40 rows)" in done.stdout
     assert done.stdout.count("1 broken line left out, the first: line 41 of") == 1
 
 

@@ -77,7 +77,7 @@ def test_label_probability_and_margin(two):
     margins = np.array([float(row["margin"]) for row in rows])
     np.testing.assert_allclose(margins, np.abs(model.decision_function(TABLE)), rtol=1e-12)
     error = (model.predict(TABLE) != TWO).mean()
-    assert f"error {error:.4f} +- " in done.stderr
+    assert f"error {error:.4f} ± " in done.stderr
     assert "400 rows predicted" in done.stderr
     assert run(path, data, "-q").stderr == ""
 

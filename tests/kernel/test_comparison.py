@@ -237,7 +237,7 @@ def test_the_printed_table():
     assert lines[1].split() == heads.split()
     assert lines[2].startswith("col4")
     assert len({len(line) for line in lines[1:10]}) == 1
-    assert lines[10].endswith("a random subset of that size has ±0.1839")  # sqrt(77 / 23 / 99)
+    assert lines[10].endswith("a random subset of that size has ±0.184")  # sqrt(77 / 23 / 99)
     assert lines[11].startswith("worth in independent draws: ")
     assert lines[12] == "and 4 more columns with smaller errors"
     short = str(compare_columns(np.eye(3), [0], names=["a", "b", "c" * 40]))

@@ -56,12 +56,12 @@ def test_the_text_has_the_numbers_of_the_choice(chosen):
     first = lines[lines.index(next(line for line in lines if line.startswith("column "))) + 1]
     assert first.split()[:3] == [
         worst.names[0],
-        f"{worst.mean_change[0]:+.4f}",
-        f"{worst.sd_change[0]:+.4f}",
+        f"{worst.mean_change[0]:+.3f}",
+        f"{worst.sd_change[0]:+.3f}",
     ]
     largest = np.abs(errors.mean_change).max()
-    assert f"at most {largest:.4f} standard deviations" in lines[-3]
-    assert f"±{errors.random_change:.4f}" in lines[-3]
+    assert f"at most {largest:.3g} standard deviations" in lines[-3]
+    assert f"±{errors.random_change:.3g}" in lines[-3]
     assert lines[-2] == errors.worth
     # m random rows of n, drawn without replacement, are those of m (n - 1) / (n - m) draws
     draws = 30 * 299 / 270 * (chosen.mmd_random / chosen.mmd) ** 2

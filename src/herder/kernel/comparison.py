@@ -169,7 +169,7 @@ class ColumnErrors(Summarised):
         changes = shown.mean_change, shown.sd_change, shown.quantile_change
         cells = np.vstack([*changes, shown.distance]).T
         rows = [(name, *_plain(row)) for name, row in zip(shown.names, cells, strict=True)]
-        specs = ("", *["+.4f"] * (2 + len(levels)), ".4f")
+        specs = ("", *["+.3f"] * (2 + len(levels)), ".3f")
         return Table(("column", "mean", "sd", *levels, "distance"), rows, specs)
 
     def summary(self) -> Summary:
@@ -190,11 +190,11 @@ class ColumnErrors(Summarised):
         """The largest error of a mean beside that of a random subset, in words."""
         changes = np.abs(self.mean_change)
         if np.isnan(changes).all():
-            return f"error of the share of a category: at most {self.distance.max():.4f}"
-        largest = show(float(np.nanmax(changes)), ".4f")
+            return f"error of the share of a category: at most {self.distance.max():.3g}"
+        largest = show(float(np.nanmax(changes)), ".3g")
         return (
             f"error of a mean: at most {largest} standard deviations; a random subset of that "
-            f"size has ±{self.random_change:.4f}"
+            f"size has ±{self.random_change:.3g}"
         )
 
     @property

@@ -83,7 +83,7 @@ class ErrorCount:
             why = "labels of the rows are no classes of the model: no error to report"
             return [why] if self.unknown else []
         spread = np.sqrt(self.wrong * (self.rows - self.wrong) / self.rows**3)
-        line = f"{what} {self.wrong / self.rows:.4f} +- {spread:.4f} ({self.wrong:,} of "
+        line = f"{what} {self.wrong / self.rows:.4f} ± {spread:.4f} ({self.wrong:,} of "
         lines = [f"{line}{counted(self.rows, 'row')})"]
         if self.unknown:
             one = self.unknown == 1

@@ -103,7 +103,7 @@ class LogPartition(Summarised):
         if self.method != "ais":
             return Summary(f"log Z = {self.value:.6f}, exact ({self.method})")
         title = (
-            f"log Z = {self.value:.4f} +- {self.error:.4f} by annealing "
+            f"log Z = {self.value:.4f} ± {self.error:.4f} by annealing "
             f"({self.n_chains} chains, {self.effective_chains:.1f} effective, "
             f"{self.n_temperatures} temperatures)"
         )
