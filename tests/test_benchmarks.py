@@ -1,5 +1,7 @@
 """Benchmarks: what they measure is what they say."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,7 @@ def rows() -> synthetic.Rows:
 
 def test_errors_of_single_columns(rows: synthetic.Rows) -> None:
     other = rows.assign(x=rows["x"] * 1.5, y="a")
-    numbers = ks_2samp(rows["x"], other["x"])[0]
+    numbers: Any = ks_2samp(rows["x"], other["x"])[0]
     share = float((rows["y"] == "b").mean())
     assert synthetic.marginal_error(rows, other) == pytest.approx((numbers + share) / 3)
     assert synthetic.marginal_error(rows, rows) == 0
