@@ -1,7 +1,10 @@
 """What the pages and docstrings must hold, which the build of the site would find much later."""
 
+import json
 import re
 from pathlib import Path
+
+from benchmarks.synthetic import page
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,3 +25,8 @@ def _bare_fractions(text: str) -> list[str]:
 def test_a_fraction_without_braces_is_found() -> None:
     assert _bare_fractions(r"E = \tfrac12 x") == [r"\tfrac12 x"]
     assert _bare_fractions(r"E = \tfrac{1}{2} x") == []
+
+
+def test_the_page_of_moments_has_the_stored_figures_of_synthetic_rows() -> None:
+    stored = json.loads((ROOT / "benchmarks/results/synthetic.json").read_text())
+    assert page(stored["rows"]) in (ROOT / "docs/moments.md").read_text()

@@ -1,13 +1,17 @@
 """Papers on random fields: what is measured is what the parts say, by hand and by brute force."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from herder import PairwiseModel
-from papers.chen2013_thesis import denoising, figure2_4, figure4_6, ising
+from papers.chen2013_thesis import denoising, figure2_4, figure4_6, figure4_9, ising
 from papers.hyvarinen2006_pl import data, identities
+from papers.welling2009_herding import data as tables
+from papers.welling2009_herding import table1_readings
 
 
 def test_correlation_of_a_cycle_is_minus_one_third_between_visits() -> None:
@@ -93,3 +97,19 @@ def test_gradient_is_that_of_the_mean_log_pseudo_likelihood() -> None:
         change = np.eye(len(biases))[i] * step
         rise = value(couplings, biases + change) - value(couplings, biases - change)
         assert rise / (2 * step) == pytest.approx(slopes[1][i], abs=1e-7)
+
+
+def test_the_interval_of_a_mean_is_that_of_a_t_test() -> None:
+    numbers = np.random.default_rng(0).normal(-0.8, 0.1, size=10)
+    found: Any = ttest_1samp(numbers, 0.0)
+    interval = found.confidence_interval(0.95)
+    expected = (numbers.mean(), interval.low, interval.high)
+    assert figure4_9.interval(numbers) == pytest.approx(expected)
+
+
+def test_sampled_counts_are_near_the_convolution() -> None:
+    X = tables.neighbours()
+    drawn = np.array(table1_readings.sampled_counts(X, 5000))
+    assert drawn.sum(axis=1) == pytest.approx(1.0)
+    # Ten samples of 5,000 rows: standard errors of at most 0.5 / sqrt(50,000).
+    np.testing.assert_allclose(drawn.mean(axis=0), tables.independent(X), atol=4 * 0.0023)

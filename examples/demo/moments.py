@@ -14,7 +14,16 @@ from herder import (
     kl_divergence,
     moment_herd,
 )
-from herder.core.summary import Fact, Facts, Picture, Section, Summary, Table, Text
+from herder.core.summary import (
+    Fact,
+    Facts,
+    Picture,
+    Section,
+    Summary,
+    Table,
+    Text,
+    lowest_marked,
+)
 from herder.datasets import load_breast_cancer_binary
 from herder.plots import (
     plot_agreement,
@@ -48,13 +57,11 @@ def job() -> Summary:
         "herded, from pairs": count_distribution(rows),
         "independent columns": independent_counts(data.X.mean(axis=0)),
     }
-    error = f"{found.moment_error:.4f}"
-    error_alone = f"{_independent_error(moments):.4f} (independent columns)"
+    alone = "independent columns"
+    error_alone = _independent_error(moments)
     divergence, divergence_alone = (
-        f"{kl_divergence(shares['table'], shares[name]):.3f}"
-        for name in ("herded, from pairs", "independent columns")
+        kl_divergence(shares["table"], shares[name]) for name in ("herded, from pairs", alone)
     )
-    divergence_alone += " (independent columns)"
     section = Section(
         "A table from its pair counts",
         [
@@ -67,11 +74,16 @@ def job() -> Summary:
             ),
             Facts(
                 [
-                    Fact("largest error of a cell", error, meaning=error_alone),
+                    Fact(
+                        "largest error of a cell",
+                        f"{found.moment_error:.4f}",
+                        meaning=f"{error_alone:.4f} ({alone})",
+                    ),
                     Fact(
                         "divergence of P(k) from the table",
-                        divergence,
-                        meaning=f"{divergence_alone}; Kullback-Leibler, nats; 0 if equal",
+                        f"{divergence:.3f}",
+                        meaning=f"{divergence_alone:.3f} ({alone}); Kullback-Leibler, nats; 0 if "
+                        "equal",
                     ),
                     Fact("weights", found.growth.verdict, meaning=found.growth.reason),
                 ]
@@ -107,9 +119,11 @@ def job() -> Summary:
         ],
     )
     what = "a table from pair counts"
+    errors = lowest_marked({"": found.moment_error}, {alone: error_alone}, ".4f")
+    divergences = lowest_marked({"": divergence}, {alone: divergence_alone}, ".3f")
     compared = [
-        (what, "largest error of a cell", error, error_alone),
-        (what, "KL of P(k)", divergence, divergence_alone),
+        (what, "largest error of a cell", *errors),
+        (what, "KL of P(k)", *divergences),
     ]
     return Summary("Moments", [Table(COMPARED, compared)], [section, _three_states()])
 

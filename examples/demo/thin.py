@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder import Thinning, mmd, thin
-from herder.core.summary import Fact, Facts, Picture, Section, Summary, Table, Text
+from herder.core.summary import (
+    Fact,
+    Facts,
+    Picture,
+    Section,
+    Summary,
+    Table,
+    Text,
+    lowest_marked,
+)
 from herder.plots import plot_marginals, plot_mmd_path, plot_picks
 
 __all__ = ["job"]
@@ -53,10 +62,9 @@ def job() -> Summary:
     stride = len(flat) // N_SELECT
     every = np.arange(0, len(flat), stride)[:N_SELECT]
     errors = _prediction_errors(data, flat, chosen.indices, every)
-    distance = f"{chosen.mmd:.4f}"
-    distance_every = f"{mmd(flat, flat[every]):.4f} (every {stride}th draw)"
-    error = f"{errors.chosen:.4f}"
-    error_every = f"{errors.spaced:.4f} (every {stride}th draw)"
+    spaced = f"every {stride}th draw"
+    distances = {spaced: mmd(flat, flat[every]), "random": chosen.mmd_random}
+    others = {spaced: errors.spaced, "random": errors.random}
     section = Section(
         "A posterior in 100 draws",
         [
@@ -72,15 +80,15 @@ def job() -> Summary:
                 [
                     Fact(
                         "distance to all draws (MMD)",
-                        distance,
-                        meaning=f"{distance_every}; {chosen.mmd_random:.4f} (random, root mean "
-                        "square)",
+                        f"{chosen.mmd:.4f}",
+                        meaning=f"{distances[spaced]:.4f} ({spaced}); {distances['random']:.4f} "
+                        "(random, root mean square)",
                     ),
                     Fact(
                         "largest error of a predicted probability",
-                        error,
-                        meaning=f"over all patients; {error_every}; {errors.random:.4f} "
-                        f"(random, mean of {N_RANDOM} subsets)",
+                        f"{errors.chosen:.4f}",
+                        meaning=f"over all patients; {others[spaced]:.4f} ({spaced}); "
+                        f"{others['random']:.4f} (random, mean of {N_RANDOM} subsets)",
                     ),
                 ]
             ),
@@ -103,8 +111,8 @@ def job() -> Summary:
     )
     what = f"thin {len(flat):,} draws to {N_SELECT}"
     rows = [
-        (what, "MMD to all draws", distance, distance_every),
-        (what, "largest prediction error", error, error_every),
+        (what, "MMD to all draws", *lowest_marked({"": chosen.mmd}, distances, ".4f")),
+        (what, "largest prediction error", *lowest_marked({"": errors.chosen}, others, ".4f")),
     ]
     return Summary("Thinning", [Table(COMPARED, rows)], [section])
 

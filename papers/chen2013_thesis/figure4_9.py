@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from herder import herd_density
 from papers.chen2013_thesis import data, mixtures, pictures
@@ -16,6 +17,9 @@ Floats = NDArray[np.float64]
 N_POINTS, N_QUICK = 10_000, 150
 N_SETS = 20
 
+#: Mixtures, of which all but the first only give slopes.
+N_MIXTURES, N_MIXTURES_QUICK = 10, 2
+
 #: A smaller and a larger bandwidth, to show the effect of the choice.
 OTHERS = (1.0, 2.0)
 
@@ -23,7 +27,7 @@ IDS = ("x", "x2", "x3", "sin")
 
 
 def run(quick: bool, folder: Path) -> list[Row]:
-    """Herd the mixture itself; fit the upper bounds of the errors."""
+    """Herd mixtures themselves; fit the upper bounds of the errors."""
     target = mixtures.mixture(100, 5)
     means, spread = mixtures.expectations(target, quick)
     n_points = N_QUICK if quick else N_POINTS
@@ -36,6 +40,10 @@ def run(quick: bool, folder: Path) -> list[Row]:
     ]
     usual = [errors(other, means) for other in sets]
     counts = every(n_points)
+    again = [
+        _slopes(number, n_points, quick)
+        for number in range(1, N_MIXTURES_QUICK if quick else N_MIXTURES)
+    ]
     rows, curves = [], []
     prefix = "quick." if quick else ""
     for k, name in enumerate(IDS):
@@ -43,17 +51,37 @@ def run(quick: bool, folder: Path) -> list[Row]:
         slope = upper_slope(herded[k], counts)
         ratio = float(herded[k][n_points // 2 :].max() / level[:, n_points // 2 :].mean())
         narrow, wide = (upper_slope(found[k], counts) for found in others)
-        note = "With the bandwidths {} and {}: {:.2f} and {:.2f}.".format(*OTHERS, narrow, wide)
+        slopes = np.array([slope, *(found[k] for found in again)])
+        mean, low, high = interval(slopes)
+        note = (
+            f"95 % interval {low:.2f} to {high:.2f}; single mixtures {slopes.min():.2f} to "
+            f"{slopes.max():.2f}. The first: {slope:.2f}; with the bandwidths "
+            f"{OTHERS[0]} and {OTHERS[1]}: {narrow:.2f} and {wide:.2f}."
+        )
         if name == "sin":
             note += f" Standard error of the true mean: {spread:.0e}."
         rows += [
-            Row(f"{prefix}{name}.slope", slope, note=note),
+            Row(f"{prefix}{name}.slope", mean, float(slopes.std(ddof=1)), upper=high, note=note),
             Row(f"{prefix}{name}.random", upper_slope(level.mean(axis=0), counts)),
             Row(f"{prefix}{name}.ratio", ratio),
         ]
         curves.append((herded[k], level.mean(axis=0), level.std(axis=0), slope))
     _draw(curves, folder / "figure4_9.png")
     return rows
+
+
+def interval(numbers: Floats) -> tuple[float, float, float]:
+    """Mean of independent numbers, and its 95 % interval by Student's t."""
+    reach = student.ppf(0.975, len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers))
+    return float(numbers.mean()), float(numbers.mean() - reach), float(numbers.mean() + reach)
+
+
+def _slopes(number: int, n_points: int, quick: bool) -> list[float]:
+    """Slopes of herding for another mixture."""
+    target = mixtures.mixture(100, 5, number)
+    means, _ = mixtures.expectations(target, quick)
+    points = herd_density(target, n_points, bandwidth=mixtures.BANDWIDTH).points
+    return [upper_slope(error, every(n_points)) for error in errors(points, means)]
 
 
 def errors(points: Floats, means: tuple[Floats, ...]) -> list[Floats]:

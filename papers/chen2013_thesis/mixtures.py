@@ -22,9 +22,9 @@ NAMES = ("x", "x^2", "x^3", "sin |x|")
 
 
 @cache
-def mixture(n_components: int, d: int) -> GaussianMixture:
-    """Build a random mixture; it depends on SEED, ``n_components`` and ``d`` only."""
-    random = np.random.default_rng([data.SEED, n_components, d])
+def mixture(n_components: int, d: int, number: int = 0) -> GaussianMixture:
+    """Build a random mixture; it depends on SEED and the arguments only."""
+    random = np.random.default_rng([data.SEED, n_components, d, *([number] if number else [])])
     means = 1.5 * random.standard_normal((n_components, d))
     axes = np.linalg.qr(random.standard_normal((n_components, d, d)))[0]
     lengths = random.uniform(0.2, 0.6, (n_components, d))

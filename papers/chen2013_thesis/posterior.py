@@ -12,7 +12,7 @@ With rows ``a_n`` times their label +-1 and the prior N(0, v), the energy of wei
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,16 +48,6 @@ class Sizes:
 
 FULL = Sizes(chains=250, kept=400, thinning=100, burn_in=2000, reference=2_500_000)
 QUICK = Sizes(chains=100, kept=20, thinning=20, burn_in=100, reference=20_000)
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """Draws, chain by chain; mean probabilities of the reference; shares accepted."""
-
-    draws: Floats
-    reference: Floats
-    accepted: float
-    accepted_reference: float
 
 
 @dataclass(frozen=True)
@@ -168,38 +158,59 @@ def expit(z: Floats) -> Floats:
 
 
 @cache
-def sample(quick: bool) -> Sampled:
-    """Draw D and the reference, or read what an earlier run drew with these very files.
+def draw(quick: bool) -> tuple[Floats, float]:
+    """Return D, chain by chain, and the share accepted."""
+    return _kept("draws", quick, _draw)
 
-    Draws are kept in the folder that HERDER_CACHE names, else in the temporary folder; the name
-    holds a digest of this file and of data.py, so that a changed sampler never meets old draws.
+
+@cache
+def reference(quick: bool) -> tuple[Floats, float]:
+    """Return mean probabilities on the test rows over the larger set, and the share accepted."""
+    return _kept("reference", quick, _reference)
+
+
+def _kept(
+    name: str, quick: bool, make: Callable[[bool], tuple[Floats, float]]
+) -> tuple[Floats, float]:
+    """Make it, or read what an earlier run made with these very files.
+
+    Kept in the folder that HERDER_CACHE names, else in the temporary folder; the name holds a
+    digest of this file and of data.py, so that a changed sampler never meets old draws.
     """
     if quick:
-        return _draw(QUICK, data.task(quick))
+        return make(quick)
     sources = (Path(__file__), Path(data.__file__))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     folder = Path(os.environ.get("HERDER_CACHE") or Path(tempfile.gettempdir(), "herder-papers"))
-    path = folder / f"chen2013_thesis-{digest}.npz"
-    if path.exists():
-        with np.load(path) as kept:
-            return Sampled(kept["draws"], kept["reference"], *kept["accepted"].tolist())
-    found = _draw(FULL, data.task(quick))
-    folder.mkdir(parents=True, exist_ok=True)
-    accepted = np.array([found.accepted, found.accepted_reference])
-    np.savez(path, draws=found.draws, reference=found.reference, accepted=accepted)
-    return found
+    path = folder / f"chen2013_thesis-{name}-{digest}.npz"
+    if not path.exists():
+        values, accepted = make(quick)
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez(path, values=values, accepted=accepted)
+    with np.load(path) as kept:
+        return kept["values"], float(kept["accepted"])
 
 
-def _draw(sizes: Sizes, task: data.Task) -> Sampled:
-    posterior = Logistic.fit(task.X, task.y, data.PRIOR_VARIANCE)
-    kept = list(posterior.metropolis(sizes, np.random.default_rng([data.SEED, 1])))
-    draws = np.stack([weights for weights, _ in kept], axis=1).reshape(-1, task.X.shape[1])
-    moves = posterior.hamiltonian(
-        kept[-1][0], np.cov(draws.T), sizes.reference, np.random.default_rng([data.SEED, 2])
-    )
-    total, rates = np.zeros(len(task.X_test)), []
+def _posterior(quick: bool) -> Logistic:
+    task = data.task(quick)
+    return Logistic.fit(task.X, task.y, data.PRIOR_VARIANCE)
+
+
+def _draw(quick: bool) -> tuple[Floats, float]:
+    random = np.random.default_rng([data.SEED, 1])
+    kept = list(_posterior(quick).metropolis(QUICK if quick else FULL, random))
+    draws = np.concatenate(np.stack([weights for weights, _ in kept], axis=1))
+    return draws, float(np.mean([rate for _, rate in kept]))
+
+
+def _reference(quick: bool) -> tuple[Floats, float]:
+    """Start where the chains of D end."""
+    sizes, rows = QUICK if quick else FULL, data.task(quick).X_test
+    draws, random = draw(quick)[0], np.random.default_rng([data.SEED, 2])
+    start = draws[sizes.kept - 1 :: sizes.kept]
+    moves = _posterior(quick).hamiltonian(start, np.cov(draws.T), sizes.reference, random)
+    total, rates = np.zeros(len(rows)), []
     for weights, rate in moves:
-        total += expit(task.X_test @ weights.T).mean(axis=1)
+        total += expit(rows @ weights.T).mean(axis=1)
         rates.append(rate)
-    accepted = float(np.mean([rate for _, rate in kept]))
-    return Sampled(draws, total / len(rates), accepted, float(np.mean(rates)))
+    return total / len(rates), float(np.mean(rates))

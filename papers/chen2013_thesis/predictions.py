@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from herder import Gaussian, kernel_herd
 from papers.chen2013_thesis import data
-from papers.chen2013_thesis.posterior import expit, sample
+from papers.chen2013_thesis.posterior import draw, expit
 
 Floats = NDArray[np.float64]
 
@@ -30,9 +30,7 @@ class Experiment:
     picks: NDArray[np.intp]
     mean: Floats
     spread: Floats
-    reference: Floats
     accepted: float
-    accepted_reference: float
 
 
 @cache
@@ -40,28 +38,20 @@ def experiment(quick: bool) -> Experiment:
     """Whiten the draws, herd them, and predict with all of them."""
     # Threads help little with products this small, and draws must not depend on their number.
     with threadpool_limits(1, "blas"):
-        found = sample(quick)
-    centre, axes = data.whitening(found.draws)
-    white = (found.draws - centre) @ axes
+        draws, accepted = draw(quick)
+    centre, axes = data.whitening(draws)
+    white = (draws - centre) @ axes
     picks = kernel_herd(white, N_QUICK if quick else N_PICKS, kernel=Gaussian(BANDWIDTH)).indices
     rows = data.task(quick).X_test
     mean, squares = np.zeros(len(rows)), np.zeros(len(rows))
-    for start in range(0, len(found.draws), BLOCK):
-        part = expit(rows @ found.draws[start : start + BLOCK].T)
-        mean += part.sum(axis=1) / len(found.draws)
-    for start in range(0, len(found.draws), BLOCK):
-        part = expit(rows @ found.draws[start : start + BLOCK].T)
+    for start in range(0, len(draws), BLOCK):
+        part = expit(rows @ draws[start : start + BLOCK].T)
+        mean += part.sum(axis=1) / len(draws)
+    for start in range(0, len(draws), BLOCK):
+        part = expit(rows @ draws[start : start + BLOCK].T)
         squares += np.square(part - mean[:, None]).sum(axis=1)
-    spread = np.sqrt(squares / len(found.draws))
-    return Experiment(
-        found.draws,
-        picks,
-        mean,
-        spread,
-        found.reference,
-        found.accepted,
-        found.accepted_reference,
-    )
+    spread = np.sqrt(squares / len(draws))
+    return Experiment(draws, picks, mean, spread, accepted)
 
 
 def running_predictions(draws: Floats, counts: NDArray[np.intp], quick: bool) -> Floats:

@@ -33,6 +33,8 @@ def test_demo_writes_a_page(small, tmp_path, monkeypatch):
     assert sum("(independent columns)" in line for line in lines) == 2
     assert lines[2].split() == ["job", "measured", "herder", "alternative"]
     assert len(lines) == 3 + 9
+    assert all("best)" in line for line in lines[3:])
+    assert sum("(random)" in line for line in lines) == 2
     html = Path("demo", "index.html").read_text(encoding="utf-8")
     assert not re.search(r"https?:|<link|<script|url\(", html)
     titles = re.findall("<h2>(.*)</h2>", html)

@@ -1,8 +1,11 @@
+import re
+
 import numpy as np
 import pytest
 
 from herder import NHERD, Perceptron
 from herder.cli.demo import load_job
+from herder.core.summary import Table
 from herder.report import page_html
 
 script = load_job("noise")
@@ -21,6 +24,12 @@ def test_the_page_has_a_line_for_each_noise(small):
     assert [row[0] for row in table.cells()] == [
         f"learn with {n} label noise" for n in ("0%", "10%", "30%")
     ]
+    (errors, *_) = (block for block in summary.sections[0].blocks if isinstance(block, Table))
+    for k, (*_, ours, theirs) in enumerate(table.cells(), start=1):
+        lowest = min(float(row[k]) for row in errors.cells())
+        found = re.findall(r"([\d.]+) \(([\w-]+)(, best)?\)", f"{ours}, {theirs}")
+        assert [name for _, name, _ in found] == ["NHERD", "AROW", "PA-I", "PA-II", "perceptron"]
+        assert [bool(best) for *_, best in found] == [float(e) == lowest for e, *_ in found]
     html = page_html(summary)
     for words in ("Noisy labels", "passive-aggressive, PA-II", "30% noise", "C = 0.001"):
         assert words in html

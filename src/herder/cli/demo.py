@@ -1,4 +1,4 @@
-"""``herder demo``: the main jobs on bundled data, each against its obvious alternative.
+"""``herder demo``: the main jobs on bundled data, each against its alternatives.
 
 The jobs are the scripts of ``examples/demo`` in the repository. A wheel carries them as
 ``herder/_demo``.
@@ -50,7 +50,8 @@ def demo(
 ) -> Summary:
     """Run the main jobs on bundled data and write one page with numbers and pictures.
 
-    Each job stands beside the obvious alternative. The data come with scikit-learn.
+    Each job stands beside its alternatives, the best of all marked. The data come with
+    scikit-learn.
     """
     done: list[Summary] = []
     for k, name in enumerate(JOBS):
@@ -62,7 +63,7 @@ def demo(
         [
             Text(
                 "Deterministic sampling and learning by herding, on data that come with "
-                "scikit-learn. Each job stands beside the obvious alternative."
+                "scikit-learn. Each job stands beside its alternatives; the best is marked."
             ),
             Table(tables[0].header, [row for table in tables for row in table.rows]),
         ],

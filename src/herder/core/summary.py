@@ -29,6 +29,7 @@ __all__ = [
     "Text",
     "counted",
     "listed",
+    "lowest_marked",
     "show",
 ]
 
@@ -203,6 +204,29 @@ def listed(names: Sequence[object], most: int = 12) -> str:
     """Return names joined by commas, the first ``most`` of them."""
     shown = ", ".join(str(name) for name in names[:most])
     return f"{shown}, ..." if len(names) > most else shown
+
+
+def lowest_marked(
+    ours: Mapping[str, float], theirs: Mapping[str, float], spec: str
+) -> tuple[str, str]:
+    """Return two cells of numbers with their names, the lowest as shown marked as the best.
+
+    Examples
+    --------
+    >>> lowest_marked({"": 0.5}, {"random": 0.7, "spaced": 0.4}, ".2f")
+    ('0.50', '0.70 (random), 0.40 (spaced, best)')
+    """
+    best = format(min([*ours.values(), *theirs.values()]), spec)
+
+    def cell(name: str, value: float) -> str:
+        text = format(value, spec)
+        words = ", ".join(word for word in (name, "best" if text == best else "") if word)
+        return f"{text} ({words})" if words else text
+
+    first, second = (
+        ", ".join(cell(name, value) for name, value in part.items()) for part in (ours, theirs)
+    )
+    return first, second
 
 
 def text_lines(block: Block) -> list[str]:
