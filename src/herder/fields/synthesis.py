@@ -28,7 +28,8 @@ from herder.core.summary import (
     counted,
     listed,
 )
-from herder.data.variables import Codes, decode
+from herder.data.decoding import Decoder
+from herder.data.variables import Codes
 from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
@@ -134,13 +135,15 @@ class Synthesis(Summarised):
 
     def chunks(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield the rows as columns of labels, in chunks of one size but for the last."""
+        decoder = Decoder(self.moments.variables)
         for codes in self.codes():
-            yield decode(codes, self.moments.variables)
+            yield decoder.columns(codes)
 
     def labels(self) -> dict[str, NDArray[Any]]:
         """Return every label of every column, in as many rows as the longest alphabet has."""
         n_values = np.array(self.moments.n_values)
-        return decode(np.arange(n_values.max())[:, None] % n_values, self.moments.variables)
+        decoder = Decoder(self.moments.variables)
+        return decoder.columns(np.arange(n_values.max())[:, None] % n_values)
 
     @property
     def diagnostics(self) -> MomentDiagnostics:

@@ -1,6 +1,7 @@
 """What is herded or sampled: variables, moments, features of cliques, pairwise models."""
 
-from herder.data.variables import Variable, decode, encode
+from herder.data.decoding import decode
+from herder.data.variables import Variable, encode
 from herder.models.consistency import Contradiction
 from herder.models.exact import Exact, exact_samples
 from herder.models.features import CliqueFeatures

@@ -1,0 +1,260 @@
+r"""Bins of columns of numbers and dates: quantiles, heavy values by themselves, robust ends.
+
+A column is first put on a grid: integers as they are, numbers with few decimals in steps of the
+last one, dates in the coarsest unit that all of them are multiples of. Then
+
+- a value that fills a bin alone *is* a bin, and comes back exactly;
+- the other values are cut into bins of equally many rows. A cut lies between two values that
+  occur, at the roundest number there;
+- where the number of bins is chosen here, the lowest and the highest 5 % of the rows are bins
+  of their own, as a distribution is the least even in its tails;
+- each of the two outermost bins ends where its median is in its middle, so that
+  values spread evenly over it have the right median, but not beyond the fifth value from the
+  end; then it is rounded outwards. The ends thus do not depend on the
+  four most extreme values, and one value far out stretches no bin.
+"""
+
+import itertools
+from collections.abc import Hashable
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from herder.data.columns import Column
+from herder.data.intervals import UNITS, Interval, date_unit, read_dates
+
+__all__ = ["MAX_LABELS", "auto_bins", "bins_of"]
+
+#: Columns of numbers or dates with at most so many distinct values are categories.
+MAX_LABELS = 32
+
+#: Rows that a cell should have on average where bins are chosen, and the most bins of a column.
+CELL_ROWS, MAX_BINS, MIN_BINS = 8, 18, 4
+
+#: Fewer rows make no bin beside a heavy value; so many from the end an outer bin ends.
+FEW_ROWS = 5
+
+#: Share of the rows in each of the two outermost bins, where so many rows are enough for a bin.
+TAIL = 0.05
+
+#: Share of the rows of a bin by which it may be larger or smaller, so that its ends are round.
+SPARE = 0.1
+
+#: More decimals are those of a measurement without a grid.
+MAX_GRID_DECIMALS = 6
+
+#: Integers beyond it are identifiers: floats do not distinguish them.
+MAX_INTEGER = 2**53
+
+#: Steps that the narrowest bin of a column without a grid has at least.
+MIN_STEPS = 100
+
+
+def auto_bins(n_rows: int, order: int) -> int:
+    """Return how many bins serve: the cells of groups of ``order`` columns have some rows each."""
+    return int(np.clip((n_rows / CELL_ROWS) ** (1 / max(order, 2)), MIN_BINS, MAX_BINS))
+
+
+def bins_of(
+    column: Column, n_bins: int, *, tails: bool
+) -> tuple[tuple[Hashable, ...], str] | None:
+    """Return about ``n_bins`` bins of a column, and the dtype that their values come back in.
+
+    None is returned for a column that holds neither numbers nor dates.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    n_bins : int
+        How many bins of equally many rows.
+    tails : bool
+        Whether to add a bin of 5 % of the rows at either end.
+    """
+    grid = _grid(column)
+    if grid is None:
+        return None
+    steps, scale, exact, dtype = grid
+    counts = np.bincount(column.index, minlength=len(column.labels))
+    counts = counts[[label is not None for label in column.labels]]
+    order = np.argsort(steps, kind="stable")
+    steps, counts = steps[order], counts[order]
+    labels = [column.present[i] for i in order.tolist()]
+    if not exact:  # values that one step holds: the most common of them stands for all
+        first = np.flatnonzero(np.r_[True, np.diff(steps) > 0])
+        last = np.r_[first[1:], len(steps)]
+        ranges = zip(first.tolist(), last.tolist(), strict=True)
+        labels = [labels[a + int(np.argmax(counts[a:b]))] for a, b in ranges]
+        steps, counts = steps[first], np.add.reduceat(counts, first)
+    rows = TAIL * counts.sum() if tails else 0.0
+    groups = _groups(counts, n_bins, rows if rows >= 2 * FEW_ROWS else 0.0)
+    groups = _moved(steps, counts, groups, scale)
+    alone = [  # a heavy value; of dates it is a bin of one step
+        None if len(g) > 1 or counts[g[0]] < FEW_ROWS or isinstance(scale, str) else labels[g[0]]
+        for g in groups
+    ]
+    cuts = [
+        _between(int(steps[a[-1]]), int(steps[b[0]]), scale) for a, b in itertools.pairwise(groups)
+    ]
+    low, high = _ends(steps, counts, groups, cuts, scale)
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        low, high = max(low, int(info.min)), min(high, int(info.max) + 1)
+    ends = np.array([low, *cuts, high])
+    if not exact:
+        wide = [b - a for a, b, one in zip(ends, ends[1:], alone, strict=False) if one is None]
+        power = _spare(ends, min(wide, default=1))
+        ends, scale = ends // 10**power, scale - power
+    bins = zip(ends.tolist(), ends[1:].tolist(), alone, strict=False)
+    values = tuple(Interval(a, b, scale) if one is None else one for a, b, one in bins)
+    return values, dtype
+
+
+def _grid(column: Column) -> tuple[NDArray[np.int64], Any, bool, str] | None:
+    """Return labels in steps of a scale, whether they are exactly that, and the dtype."""
+    present, dtype = column.present, column.dtype
+    if not column.is_numeric:
+        dates = read_dates(present)
+        if dates is None:
+            return None
+        if dtype == "object" and not isinstance(present[0], str):
+            dtype = f"datetime64[{'us' if isinstance(present[0], datetime) else 'D'}]"
+        return dates[0], dates[1], True, dtype
+    kind = dtype if dtype.startswith("float") else "float64"
+    numbers = np.array(present, dtype=kind)
+    largest = float(np.abs(numbers).max())
+    if all(isinstance(label, int) for label in present):
+        whole = largest < MAX_INTEGER
+        return (np.array(present, dtype=np.int64), 0, True, dtype) if whole else None
+    for decimals in range(MAX_GRID_DECIMALS + 1):
+        if largest * 10.0**decimals >= MAX_INTEGER:
+            break
+        if (np.round(numbers, decimals) == numbers).all():
+            ticks = np.rint(numbers.astype(float) * 10.0**decimals)
+            return ticks.astype(np.int64), decimals, True, dtype
+    scale = min(15 - int(np.ceil(np.log10(largest))), 300)
+    factor = 10.0**scale if scale > 0 else 1 / 10.0**-scale
+    return np.floor(numbers.astype(float) * factor).astype(np.int64), scale, False, dtype
+
+
+def _groups(counts: NDArray[np.int64], n_bins: int, rows: float) -> list[range]:
+    """Return consecutive values that make a bin: heavy ones alone, the others in equal parts.
+
+    The outermost bins have ``rows`` rows, or are like the others if it is zero.
+    """
+    heavy = np.flatnonzero(counts >= counts.sum() / n_bins)
+    rest = int(counts.sum() - counts[heavy].sum())
+    groups: list[range] = []
+    start = 0
+    for place in [*heavy.tolist(), len(counts)]:
+        here = int(counts[start:place].sum())
+        if here >= FEW_ROWS or (here and not len(heavy)):
+            parts = max(round((n_bins - len(heavy)) * here / rest), 1)
+            below, above = (rows * (start == 0), rows * (place == len(counts)))
+            groups += _equal_parts(counts, start, place, parts, below, above)
+        if place < len(counts):
+            groups.append(range(place, place + 1))
+        start = place + 1
+    return groups
+
+
+def _equal_parts(
+    counts: NDArray[np.int64], start: int, stop: int, n_parts: int, below: float, above: float
+) -> list[range]:
+    """Return ``n_parts`` of equally many rows, besides tails of so many rows, if any."""
+    sums = np.cumsum(counts[start:stop])
+    if max(below, above) * n_parts >= sums[-1]:
+        below = above = 0.0
+    goals = np.linspace(below, sums[-1] - above, n_parts + 1)
+    goals = goals[(goals > 0) & (goals < sums[-1])]
+    after = np.searchsorted(sums, goals)
+    nearer = (after > 0) & (goals - sums[after - 1] < sums[after] - goals)
+    cuts = np.unique(after - nearer + 1)
+    cuts = [0, *cuts[cuts < len(sums)].tolist(), len(sums)]
+    return [range(start + a, start + b) for a, b in itertools.pairwise(cuts)]
+
+
+def _moved(
+    steps: NDArray[np.int64], counts: NDArray[np.int64], groups: list[range], scale: int | str
+) -> list[range]:
+    """Move the ends of bins by few rows, to rounder numbers."""
+    sums = np.cumsum(counts)
+    groups = list(groups)
+    for k in range(len(groups) - 1):
+        left, right = groups[k : k + 2]
+        here = left.stop
+        if len(left) == 1 or len(right) == 1 or right.start != here:  # beside a heavy value
+            continue
+        before = sums[left.start - 1] if left.start else 0
+        middle = sums[here - 1]
+        spare = SPARE * min(middle - before, sums[right.stop - 1] - middle)
+        low = max(int(np.searchsorted(sums, middle - spare)), left.start)
+        high = min(int(np.searchsorted(sums, middle + spare, side="right")), right.stop - 1)
+        cut = int(np.searchsorted(steps, _between(int(steps[low]), int(steps[high]), scale)))
+        groups[k], groups[k + 1] = range(left.start, cut), range(cut, right.stop)
+    return groups
+
+
+def _between(low: int, high: int, scale: int | str) -> int:
+    """Return the roundest step above ``low`` and at most ``high``."""
+    round_steps = (high // length * length for length in _lengths(scale))
+    return next(step for step in round_steps if step > low)
+
+
+def _lengths(scale: int | str) -> list[int]:
+    """Return lengths that steps are rounded to, the longest first."""
+    if isinstance(scale, int):
+        return [10**power for power in range(18, -1, -1)]
+    step = date_unit(scale)
+    return [length // step for length in UNITS.values() if length >= step]
+
+
+def _ends(
+    steps: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    groups: list[range],
+    cuts: list[int],
+    scale: int | str,
+) -> tuple[int, int]:
+    """Return where the first bin begins and the last one ends."""
+    sums = np.cumsum(counts)
+    few = min(FEW_ROWS, int(sums[-1]))
+    centre = int(steps[np.searchsorted(sums, sums[-1] / 2)])
+    low_cut, high_cut = (cuts[0], cuts[-1]) if cuts else (centre, centre)
+    last, first = groups[-1], groups[0]
+    limit = int(steps[np.searchsorted(sums, sums[-1] - few, side="right")]) + 1
+    high = _end(high_cut, _median(steps, counts, last), limit, scale)
+    if counts[-1] >= FEW_ROWS:
+        high = min(high, int(steps[-1]) + 1)
+    limit = int(steps[np.searchsorted(sums, few)])
+    low = -_end(-low_cut, -_median(steps, counts, first), -limit, scale)
+    if counts[0] >= FEW_ROWS:
+        low = max(low, int(steps[0]))
+    if steps[0] >= 0:
+        low = max(low, 0)
+    return min(low, low_cut - 1), max(high, high_cut + 1)
+
+
+def _median(steps: NDArray[np.int64], counts: NDArray[np.int64], group: range) -> float:
+    """Return the middle of the step that has the median of a bin."""
+    part = slice(group.start, group.stop)
+    sums = np.cumsum(counts[part])
+    half = np.searchsorted(sums, sums[-1] / 2), np.searchsorted(sums, sums[-1] / 2, side="right")
+    return float(steps[part][list(half)].mean()) + 0.5
+
+
+def _end(cut: int, median: float, limit: int, scale: int | str) -> int:
+    """Return the upper end of a bin from ``cut``, rounded up by at most a tenth of its width."""
+    width = max(min(2 * (median - cut), limit - cut), 1)
+    length = next((length for length in _lengths(scale) if length <= width / 10), 1)
+    return -int(-(cut + width) // length) * length
+
+
+def _spare(ends: NDArray[np.int64], narrowest: int) -> int:
+    """Return how many digits of all ends are zeros that values need not have, either."""
+    power = 0
+    while narrowest >= MIN_STEPS * 10 ** (power + 1) and not (ends % 10 ** (power + 1)).any():
+        power += 1
+    return power
