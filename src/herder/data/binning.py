@@ -9,9 +9,10 @@ last one, dates in the coarsest unit that all of them are multiples of. Then
 - where the number of bins is chosen here, the lowest and the highest 5 % of the rows are bins
   of their own, as a distribution is the least even in its tails;
 - each of the two outermost bins ends where its median is in its middle, so that
-  values spread evenly over it have the right median, but not beyond the fifth value from the
-  end; then it is rounded outwards. The ends thus do not depend on the
-  four most extreme values, and one value far out stretches no bin.
+  values spread evenly over it have the right median, but not beyond what the fifth value
+  from the end suggests (in a bin of fewer than 20 rows a quarter of them); then it is rounded
+  outwards. The ends thus do not depend on the most extreme values, unless five rows share
+  them, and one value far out stretches no bin.
 """
 
 import itertools
@@ -54,7 +55,8 @@ MIN_STEPS = 100
 
 def auto_bins(n_rows: int, order: int) -> int:
     """Return how many bins serve: the cells of groups of ``order`` columns have some rows each."""
-    return int(np.clip((n_rows / CELL_ROWS) ** (1 / max(order, 2)), MIN_BINS, MAX_BINS))
+    bins = round((n_rows / CELL_ROWS) ** (1 / max(order, 2)), 6)  # 9.999... is 10
+    return int(np.clip(bins, MIN_BINS, MAX_BINS))
 
 
 def bins_of(
@@ -119,8 +121,8 @@ def _grid(column: Column) -> tuple[NDArray[np.int64], Any, bool, str] | None:
         dates = read_dates(present)
         if dates is None:
             return None
-        if dtype == "object" and not isinstance(present[0], str):
-            dtype = f"datetime64[{'us' if isinstance(present[0], datetime) else 'D'}]"
+        if dtype == "object" and isinstance(present[0], datetime):
+            dtype = "datetime64[us]"
         return dates[0], dates[1], True, dtype
     kind = dtype if dtype.startswith("float") else "float64"
     numbers = np.array(present, dtype=kind)
@@ -219,17 +221,15 @@ def _ends(
     scale: int | str,
 ) -> tuple[int, int]:
     """Return where the first bin begins and the last one ends."""
-    sums = np.cumsum(counts)
-    few = min(FEW_ROWS, int(sums[-1]))
-    centre = int(steps[np.searchsorted(sums, sums[-1] / 2)])
+    centre = int(steps[len(steps) // 2])
     low_cut, high_cut = (cuts[0], cuts[-1]) if cuts else (centre, centre)
-    last, first = groups[-1], groups[0]
-    limit = int(steps[np.searchsorted(sums, sums[-1] - few, side="right")]) + 1
-    high = _end(high_cut, _median(steps, counts, last), limit, scale)
+    first, last = groups[0].stop, groups[-1].start
+    width = _width(low_cut - steps[:first][::-1], counts[:first][::-1])
+    low = -_outwards(width - low_cut, width, scale)
+    width = _width(steps[last:] + 1 - high_cut, counts[last:])
+    high = _outwards(high_cut + width, width, scale)
     if counts[-1] >= FEW_ROWS:
         high = min(high, int(steps[-1]) + 1)
-    limit = int(steps[np.searchsorted(sums, few)])
-    low = -_end(-low_cut, -_median(steps, counts, first), -limit, scale)
     if counts[0] >= FEW_ROWS:
         low = max(low, int(steps[0]))
     if steps[0] >= 0:
@@ -237,19 +237,21 @@ def _ends(
     return min(low, low_cut - 1), max(high, high_cut + 1)
 
 
-def _median(steps: NDArray[np.int64], counts: NDArray[np.int64], group: range) -> float:
-    """Return the middle of the step that has the median of a bin."""
-    part = slice(group.start, group.stop)
-    sums = np.cumsum(counts[part])
-    half = np.searchsorted(sums, sums[-1] / 2), np.searchsorted(sums, sums[-1] / 2, side="right")
-    return float(steps[part][list(half)].mean()) + 0.5
+def _width(reach: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
+    """Return the width of an outer bin from how far its values reach, the nearest first."""
+    sums = np.cumsum(counts)
+    rows = int(sums[-1])
+    half = [int(np.searchsorted(sums, rows / 2, side=side)) for side in ("left", "right")]
+    beyond = min(FEW_ROWS, -(-rows // 4)) - 1
+    # where values are even up to their end, it is expected so far beyond the last but four
+    limit = reach[np.searchsorted(sums, rows - beyond)] * rows / (rows - beyond)
+    return max(min(2 * float(reach[half].mean()) - 1, float(limit)), 1.0)
 
 
-def _end(cut: int, median: float, limit: int, scale: int | str) -> int:
-    """Return the upper end of a bin from ``cut``, rounded up by at most a tenth of its width."""
-    width = max(min(2 * (median - cut), limit - cut), 1)
+def _outwards(end: float, width: float, scale: int | str) -> int:
+    """Return an end of a bin, rounded up by at most a tenth of its width."""
     length = next((length for length in _lengths(scale) if length <= width / 10), 1)
-    return -int(-(cut + width) // length) * length
+    return -int(-end // length) * length
 
 
 def _spare(ends: NDArray[np.int64], narrowest: int) -> int:

@@ -1,12 +1,12 @@
 """From codes back to labels, and to values within bins.
 
 Values are spread evenly over their bin. The k-th row that falls into a bin takes the k-th point
-of a van der Corput sequence: of any 2^m consecutive ones each lies in another of 2^m equal parts
-of the bin, so that quantiles hold in short tables and long ones. Every bin of every
-column has the digits of its sequence permuted in its own way, by a hash ([owen1995]_,
-[laine2011]_): sequences in different bases, or multiples of irrational numbers, would move in
-step for some pairs of columns, and correlate them. Nothing is random, and a row depends only on
-the rows before it.
+of a van der Corput sequence in which the points of each block of 2^m have changed places, in an
+order that a hash of the column and the bin determines [owen1995]_ [burley2020]_. So the first
+2^m rows of a bin, and the next ones, lie in 2^m different equal parts of it, and quantiles hold
+in short tables and long ones; but columns do not move in step, as they would with sequences in
+different bases or multiples of irrational numbers, and are not correlated within bins. Nothing
+is random, and a row depends only on the rows before it.
 """
 
 import math
@@ -138,17 +138,15 @@ def _seeds(column: int, n: int) -> NDArray[np.uint32]:
 def _points(index: NDArray[np.int64], seeds: NDArray[np.uint32]) -> NDArray[np.float64]:
     """Return points of permuted van der Corput sequences, in [0, 1).
 
-    A bit of the hash depends on the bits below it alone, so that in the reversed order of bits
-    each digit is permuted according to the digits before it.
+    The bits of an index in reversed order are the digits of its point. A bit of the hash depends
+    on the bits below it alone: so each digit is permuted according to the later ones, which are
+    the same for 2^m consecutive points, and these change places.
     """
     x = index.astype(np.uint32)
-    x = x ^ x * np.uint32(0x3D20ADEA)
-    x = x + seeds
-    x = x * (seeds >> np.uint32(16) | np.uint32(1))
-    x = x ^ x * np.uint32(0x05526C56)
-    x = x ^ x * np.uint32(0x53A22864)
     for shift, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
         low = np.uint32(mask)
         x = (x >> np.uint32(shift) & low) | ((x & low) << np.uint32(shift))
     x = (x >> np.uint32(16)) | (x << np.uint32(16))
+    for factor in (0x3D20ADEA, 0x05526C56, 0x53A22864):
+        x = (x ^ x * np.uint32(factor)) * (seeds | np.uint32(1)) + seeds
     return x / 2.0**32

@@ -21,8 +21,9 @@ from herder._validation import one_of, positive_int
 from herder.data.binning import MAX_LABELS, auto_bins, bins_of
 from herder.data.columns import Column, table_columns
 from herder.data.intervals import Interval, date_ticks, inner_edges, read_dates
+from herder.data.source import TableSource
 
-__all__ = ["Bins", "Codes", "Variable", "code_dtype", "encode", "unite"]
+__all__ = ["Bins", "Codes", "Variable", "code_dtype", "encode", "file_bins", "unite"]
 
 #: How columns of measurements are binned.
 Bins: TypeAlias = int | Mapping[str, int] | Literal["auto"] | None
@@ -30,6 +31,9 @@ Bins: TypeAlias = int | Mapping[str, int] | Literal["auto"] | None
 #: Floats that are not whole numbers are labels only up to this many distinct values;
 #: beyond it the column is a measurement and wants bins.
 MAX_FLOAT_LABELS = 64
+
+#: Rows that the bins of a long file are taken from.
+SPREAD_ROWS = 100_000
 
 #: Codes are int16 at most.
 MAX_VALUES = 32_767
@@ -170,6 +174,20 @@ def encode(
     return Codes(tuple(out), rows)
 
 
+def file_bins(
+    source: TableSource, bins: Bins, *, order: int, missing: str, max_memory: int
+) -> Any:
+    """Return the bins of a file that is read in parts, from rows all over it.
+
+    If the file is one part, bins are left to `encode`.
+    """
+    rows = None if bins is None else source.spread(SPREAD_ROWS, max_memory)
+    if rows is None:
+        return bins
+    codes = encode(rows, missing=missing, bins=bins, order=order)
+    return {v.name: v if v.edges is not None else None for v in codes.variables}
+
+
 def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
     """Return labels in order; a column in which only 0 or only 1 occurs is binary all the same.
 
@@ -268,10 +286,12 @@ def _check_column(column: Column, missing: str) -> None:
         raise ParameterError("X", "be finite", got=f"infinity in column {column.name!r}")
 
 
-def _measurement(column: Column, n_bins: int | str | None, auto: int) -> Variable | None:
-    """Bin a column of numbers or dates if it has many distinct values."""
+def _measurement(column: Column, n_bins: Any, auto: int) -> Variable | None:
+    """Bin a column of numbers or dates if it has many distinct values, or as it is known."""
     n_distinct, found = len(column.present), None
-    if n_bins == "auto" and n_distinct > MAX_LABELS:
+    if isinstance(n_bins, Variable):
+        found = tuple(value for value in n_bins.values if value is not None), n_bins.dtype
+    elif n_bins == "auto" and n_distinct > MAX_LABELS:
         found = bins_of(column, auto, tails=True)
     elif isinstance(n_bins, int) and n_distinct > n_bins:
         found = bins_of(column, n_bins, tails=False)
@@ -283,8 +303,8 @@ def _measurement(column: Column, n_bins: int | str | None, auto: int) -> Variabl
         distinct = np.array(column.present, dtype=float)
         if (distinct != np.rint(distinct)).any():
             raise ValueError(
-                f"column {column.name!r} must be categorical or binned, got "
-                f"{n_distinct} distinct numbers: pass bins='auto' to bin them"
+                f"column {column.name!r} must be categorical or binned, got {n_distinct} "
+                f"distinct numbers: pass bins={{{column.name!r}: 5}} to bin them"
             )
     return None
 
@@ -294,7 +314,8 @@ def _category(column: Column) -> Variable:
     if len(labels) >= MAX_VALUES:
         raise ValueError(
             f"column {column.name!r} must have fewer than {MAX_VALUES} distinct values, "
-            f"got {len(labels)}: pass bins='auto' if it holds numbers, or leave it out"
+            f"got {len(labels)}: pass bins={{{column.name!r}: 5}} if it holds numbers, or "
+            "leave it out"
         )
     if None not in column.labels:
         return Variable(column.name, labels, column.dtype)
@@ -327,21 +348,23 @@ def _codes_of(column: Column, variable: Variable) -> NDArray[np.intp]:
     return np.array([position[label] for label in column.labels], dtype=np.intp)
 
 
-def _n_bins(bins: Bins, columns: Sequence[Column]) -> list[int | str | None]:
-    """Return the number of bins of each column, "auto" or None."""
+def _n_bins(bins: Bins, columns: Sequence[Column]) -> list[Any]:
+    """Return the number of bins of each column, "auto", None, or the bins that are known."""
     by_name = {column.name: column for column in columns}
     for name in bins if isinstance(bins, Mapping) else ():
         if name not in by_name:
             got = with_nearest(name, by_name)
             raise ParameterError("bins", "name columns of the table", got=got)
-        labels = by_name[name].present
-        if labels and not by_name[name].is_numeric and read_dates(labels) is None:
+        labels, n = by_name[name].present, bins[name]
+        unfit = not by_name[name].is_numeric and read_dates(labels) is None
+        if labels and unfit and isinstance(n, int):
             found = f"{name!r} with the labels {_short(labels)}"
             raise ParameterError("bins", "name columns of numbers or dates", got=found)
     given = bins if isinstance(bins, Mapping) else dict.fromkeys(by_name, bins)
     for n in given.values():
         whole = isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 2
-        if not (whole or n is None or (isinstance(n, str) and n == "auto")):
+        known = n is None or isinstance(n, Variable) or (isinstance(n, str) and n == "auto")
+        if not whole and not known:
             raise ParameterError("bins", "be 'auto' or whole numbers of at least 2", n)
     found = [given.get(column.name, "auto") for column in columns]
     return [int(n) if isinstance(n, np.integer) else n for n in found]

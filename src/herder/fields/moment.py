@@ -25,7 +25,7 @@ from herder.core.state import State, nest, unnest
 from herder.data.decoding import Decoder
 from herder.data.source import TableSource, silent
 from herder.data.table_form import TableForm, read_form
-from herder.data.variables import Bins, Codes, encode
+from herder.data.variables import Bins, Codes, encode, file_bins
 from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
@@ -38,11 +38,8 @@ from herder.models.moments import Moments
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
 
-#: States averaged at a time.
-AVERAGE_BLOCK = 16_384
-
-#: States decoded at a time by a stream.
-STREAM_BLOCK = 256
+#: States averaged, and decoded by a stream, at a time.
+AVERAGE_BLOCK, STREAM_BLOCK = 16_384, 256
 
 
 class MomentHerder(BaseEstimator):
@@ -179,13 +176,13 @@ class MomentHerder(BaseEstimator):
         of_kind(source, "source", TableSource, "a TableSource of herder.data.open_table")
         max_memory = positive_int(max_memory, "max_memory")
         check_function(progress, "progress")
+        options: Any = {"missing": self.missing, "max_memory": max_memory}
         moments = Moments.from_chunks(
             source.within(max_memory, "counting", progress),
             self.order,
             cliques=self.cliques,
-            missing=self.missing,
-            bins=self.bins,
-            max_memory=max_memory,
+            bins=file_bins(source, self.bins, order=self.order, **options),
+            **options,
         )
         index, rows = index_source(
             source,
@@ -224,11 +221,12 @@ class MomentHerder(BaseEstimator):
         check_fitted(self, "moments_")
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
-            return self._form.build(self.herd(n_samples).samples, self._decoder())
-        made = self.synthesise(n_samples, where=where)
-        rows = np.concatenate(list(made.codes()))
-        self.diagnostics_ = made.diagnostics
-        return self._form.build(rows, self._decoder())
+            rows = self.herd(n_samples).samples
+        else:
+            made = self.synthesise(n_samples, where=where)
+            rows = np.concatenate(list(made.codes()))
+            self.diagnostics_ = made.diagnostics
+        return self._form.build(rows, Decoder(self.moments_.variables))
 
     def synthesise(
         self,
@@ -305,7 +303,7 @@ class MomentHerder(BaseEstimator):
         """
         n_samples = positive_int(n_samples, "n_samples")
         check_function(function, "function")
-        live, decoder = self.start(), self._decoder()
+        live, decoder = self.start(), Decoder(self.moments_.variables)
 
         def total(codes: NDArray[np.integer]) -> NDArray[np.float64]:
             values = function(self._form.build(codes, decoder))
@@ -322,7 +320,7 @@ class MomentHerder(BaseEstimator):
 
     def stream(self) -> Iterator[Any]:
         """Yield rows one by one, without end; the first n are those of ``sample(n)``."""
-        live, decoder = self.start(), self._decoder()
+        live, decoder = self.start(), Decoder(self.moments_.variables)
         while True:
             yield from self._form.rows(live.advance(STREAM_BLOCK), decoder)
 
@@ -385,9 +383,6 @@ class MomentHerder(BaseEstimator):
         self.n_features_in_ = moments.n_variables
         if form.named:
             self.feature_names_in_ = np.array(moments.names, dtype=object)
-
-    def _decoder(self) -> Decoder:
-        return Decoder(self.moments_.variables)
 
     def _check_parameters(self) -> None:
         as_encoding(self.encoding)

@@ -37,6 +37,7 @@ from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
+from herder.models.binned import bin_facts
 from herder.models.moments import Moments
 
 __all__ = ["Synthesis", "worst_cells"]
@@ -211,6 +212,7 @@ class Synthesis(Summarised):
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
+        used += bin_facts(self.moments.variables)
         blocks: list[Block] = [Facts([*used, *facts]), *warnings]
         if self.index is not None and self.index.one_in > 1:
             part = f"only one in {self.index.one_in} distinct rows was compared"
@@ -219,6 +221,7 @@ class Synthesis(Summarised):
             blocks.append(Facts(self._tail(self.count_above, found.moment_error)))
         text = f"{matched.title}. Each counts how often every combination of values occurs."
         sections = [Section("What was matched", [Text(text), names, *matched.blocks])]
+        sections += matched.sections
         reached = self.reached()
         if reached is not None:
             sections.append(Section("Pair by pair", self._agreement(reached)))
