@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -153,10 +154,9 @@ def test_texts_that_are_no_dates_are_not_binned():
         known[0].code("soon")
 
 
-REAL = {
-    "diabetes": load_diabetes(as_frame=True, scaled=False).frame,
-    "breast cancer": load_breast_cancer(as_frame=True).frame,
-}
+DIABETES: Any = load_diabetes(as_frame=True, scaled=False)
+CANCER: Any = load_breast_cancer(as_frame=True)
+REAL = {"diabetes": DIABETES.frame, "breast cancer": CANCER.frame}
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -188,7 +188,7 @@ def test_points_within_bins_are_even_and_independent_of_other_columns():
         assert np.abs(gaps).max() < 0.01  # random ones: 0.04
         for k in (0, 256, 512):  # one point in each 256th part
             assert len(set((column[k : k + 256] * 256).astype(int))) == 256
-    correlations = np.corrcoef(u.T)[np.triu_indices(24, 1)]
+    correlations = np.asarray(np.corrcoef(u.T))[np.triu_indices(24, 1)]
     assert np.abs(correlations).max() < 4.5 / np.sqrt(n)  # as the largest of 276 random ones
     tables = [np.histogram2d(u[:, a], u[:, b], 4)[0] for a, b in combinations(range(24), 2)]
     assert np.mean([((t - n / 16) ** 2).sum() / (n / 16) for t in tables]) < 15  # random: 15
@@ -298,6 +298,7 @@ def test_what_is_no_bin_is_refused():
 def test_any_numbers_have_bins_that_hold_values(numbers):
     codes = encode({"x": numbers}, bins="auto")
     (variable,) = codes.variables
+    assert variable.edges is not None
     assert (np.diff(variable.edges) > 0).all()
     out = decode(codes.rows, codes.variables)["x"]
     assert np.isfinite(out).all()

@@ -78,13 +78,13 @@ def bins_of(
     grid = _grid(column)
     if grid is None:
         return None
-    steps, scale, exact, dtype = grid
+    steps, scale, is_grid, dtype = grid
     counts = np.bincount(column.index, minlength=len(column.labels))
     counts = counts[[label is not None for label in column.labels]]
     order = np.argsort(steps, kind="stable")
     steps, counts = steps[order], counts[order]
     labels = [column.present[i] for i in order.tolist()]
-    if not exact:  # values that one step holds: the most common of them stands for all
+    if not is_grid:  # values that one step holds: the most common of them stands for all
         first = np.flatnonzero(np.r_[True, np.diff(steps) > 0])
         last = np.r_[first[1:], len(steps)]
         ranges = zip(first.tolist(), last.tolist(), strict=True)
@@ -105,7 +105,7 @@ def bins_of(
         info = np.iinfo(dtype)
         low, high = max(low, int(info.min)), min(high, int(info.max) + 1)
     ends = np.array([low, *cuts, high])
-    if not exact:
+    if not is_grid and isinstance(scale, int):
         wide = [b - a for a, b, one in zip(ends, ends[1:], alone, strict=False) if one is None]
         power = _spare(ends, min(wide, default=1))
         ends, scale = ends // 10**power, scale - power

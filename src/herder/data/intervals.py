@@ -177,6 +177,8 @@ def read_dates(labels: Sequence[Any]) -> tuple[NDArray[np.int64], str] | None:
         return None
     written = ""
     if all(isinstance(label, str) for label in labels):
+        if not _DATE.fullmatch(labels[0]):  # most texts
+            return None
         found = [_DATE.fullmatch(label) for label in labels]
         if not all(found):
             return None

@@ -8,7 +8,7 @@ and dtypes.
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from herder.data.source import TableSource
 
 __all__ = ["Bins", "Codes", "Variable", "code_dtype", "encode", "file_bins", "unite"]
 
-#: How columns of measurements are binned.
-Bins: TypeAlias = int | Mapping[str, int] | Literal["auto"] | None
+#: How columns of numbers and dates are binned: a number, one for each column, "auto", or not.
+Bins: TypeAlias = int | Mapping[str, int] | str | None
 
 #: Floats that are not whole numbers are labels only up to this many distinct values;
 #: beyond it the column is a measurement and wants bins.
@@ -351,21 +351,19 @@ def _codes_of(column: Column, variable: Variable) -> NDArray[np.intp]:
 def _n_bins(bins: Bins, columns: Sequence[Column]) -> list[Any]:
     """Return the number of bins of each column, "auto", None, or the bins that are known."""
     by_name = {column.name: column for column in columns}
-    for name in bins if isinstance(bins, Mapping) else ():
+    given = bins if isinstance(bins, Mapping) else dict.fromkeys(by_name, bins)
+    for name, n in given.items():
         if name not in by_name:
             got = with_nearest(name, by_name)
             raise ParameterError("bins", "name columns of the table", got=got)
-        labels, n = by_name[name].present, bins[name]
-        unfit = not by_name[name].is_numeric and read_dates(labels) is None
-        if labels and unfit and isinstance(n, int):
-            found = f"{name!r} with the labels {_short(labels)}"
-            raise ParameterError("bins", "name columns of numbers or dates", got=found)
-    given = bins if isinstance(bins, Mapping) else dict.fromkeys(by_name, bins)
-    for n in given.values():
         whole = isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 2
         known = n is None or isinstance(n, Variable) or (isinstance(n, str) and n == "auto")
         if not whole and not known:
             raise ParameterError("bins", "be 'auto' or whole numbers of at least 2", n)
+        labels = by_name[name].present if whole and isinstance(bins, Mapping) else []
+        if labels and not by_name[name].is_numeric and read_dates(labels) is None:
+            got = f"{name!r} with the labels {_short(labels)}"
+            raise ParameterError("bins", "name columns of numbers or dates", got=got)
     found = [given.get(column.name, "auto") for column in columns]
     return [int(n) if isinstance(n, np.integer) else n for n in found]
 
