@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,6 +137,18 @@ def test_dates_come_back_as_dates(dates):
     if (old == old.dt.normalize()).all():
         assert (new == new.dt.normalize()).all()
     assert new.nunique() > 100
+
+
+def test_polars_columns_keep_their_types():
+    rng = np.random.default_rng(0)
+    gaps = pl.Series([None if k % 10 == 0 else k for k in range(400)], dtype=pl.Int64)
+    frame = pl.DataFrame(
+        {"day": DAYS, "single": rng.normal(size=400).astype(np.float32), "gaps": gaps}
+    )
+    out = MomentHerder(missing="category").fit(frame).sample(400)
+    assert out.schema == frame.schema
+    assert out["gaps"].null_count() == 40
+    assert out["gaps"].median() == pytest.approx(200, abs=5)
 
 
 def test_texts_that_are_no_dates_are_not_binned():

@@ -241,11 +241,12 @@ def _width(reach: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
     """Return the width of an outer bin from how far its values reach, the nearest first."""
     sums = np.cumsum(counts)
     rows = int(sums[-1])
-    half = [int(np.searchsorted(sums, rows / 2, side=side)) for side in ("left", "right")]
+    half = int(np.searchsorted(sums, rows / 2))
+    median = reach[half] - (sums[half] - rows / 2) / counts[half]  # rows are even within a step
     beyond = min(FEW_ROWS, -(-rows // 4)) - 1
     # where values are even up to their end, it is expected so far beyond the last but four
     limit = reach[np.searchsorted(sums, rows - beyond)] * rows / (rows - beyond)
-    return max(min(2 * float(reach[half].mean()) - 1, float(limit)), 1.0)
+    return max(min(2 * float(median), float(limit)), 1.0)
 
 
 def _outwards(end: float, width: float, scale: int | str) -> int:

@@ -70,8 +70,8 @@ class TableForm:
         import polars as pl
 
         frame = pl.DataFrame({n: pl.Series(n, column.tolist()) for n, column in columns.items()})
-        means = {name for name in binned if columns[name].dtype.kind == "f"}
-        kept = {n: t for n, t in self.schema.items() if t != pl.Null and n not in means}
+        odd = {n for n in binned if self.schema[n].is_integer() and not _is_whole(columns[n])}
+        kept = {n: t for n, t in self.schema.items() if t != pl.Null and n not in odd}
         return frame.cast(kept, strict=False)
 
     def rows(self, codes: NDArray[np.integer], decoder: Decoder) -> Iterator[Any]:
@@ -96,6 +96,11 @@ def read_form(X: Any) -> TableForm:
         return TableForm("mapping", named[0])
     schema = dict(zip(named[0], X.dtypes, strict=True))
     return TableForm(form, named[0], schema=schema, labels=X.columns)
+
+
+def _is_whole(column: NDArray[Any]) -> bool:
+    """Return whether numbers can be integers: the means of bins, of older files, need not be."""
+    return column.dtype.kind != "f" or bool((np.isnan(column) | (column == np.rint(column))).all())
 
 
 def _keeps(column: Any, dtype: Any) -> bool:
