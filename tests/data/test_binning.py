@@ -59,10 +59,28 @@ def test_heavy_values_are_bins_and_come_back_exactly():
     assert not any(text.startswith("[40,") for text in bins(hours))
 
 
+def test_bins_beside_a_heavy_value_are_not_stretched():
+    rng = np.random.default_rng(0)
+    pay = np.round(np.exp(rng.normal(10, 0.5, 1000)), 2)
+    pay[:200], pay[200] = 0, 0.01
+    codes = encode({"x": pay}, bins="auto")
+    first, second = codes.variables[0].values[:2]
+    assert first == 0
+    assert isinstance(second, Interval)
+    assert second.start > 1000
+    assert codes.rows[200, 0] == 1
+    out = MomentHerder().fit({"x": pay}).sample(1000)["x"]
+    assert np.quantile(out, 0.22) == pytest.approx(np.quantile(pay, 0.22), rel=0.05)
+    since = np.where(np.arange(400) < 100, np.datetime64("1970-01-01"), DAYS)
+    out = MomentHerder().fit({"x": since}).sample(400)["x"]
+    assert (out == np.datetime64("1970-01-01")).sum() == pytest.approx(100, abs=1)
+    assert out[out > np.datetime64("1970-01-01")].min() >= DAYS.min() - 5
+
+
 def test_few_rows_beside_a_heavy_value_are_no_bin():
     x = np.r_[np.full(500, 7), np.full(500, 9), np.arange(1000) % 90 + 10, -3, -5, 8]
     assert bins(x)[:2] == ["7", "9"]
-    assert encode({"x": x}, bins="auto").rows[-3:, 0].tolist() == [0, 0, 0]
+    assert encode({"x": x}, bins="auto").rows[-3:, 0].tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("n", ["auto", 5])
@@ -304,7 +322,9 @@ def test_what_is_no_bin_is_refused():
             Interval(*parts)
     with pytest.raises(ValueError, match="bins of dates in one form"):
         as_bins([Interval(0, 1, 0), Interval(5, 6, "D")], "x")
-    assert inner_edges([0, Interval(5, 9, 1), None]) == (0.5,)
+    assert inner_edges([Interval(0, 4, 1), Interval(5, 9, 1), 2, None]) == (0.5, 2.0)
+    assert inner_edges([Interval(-1, 0, "D"), Interval(5, 9, "D")]) == (0.0,)
+    assert inner_edges([2, Interval(5, 9, 0)]) == (np.nextafter(2, 3),)
 
 
 @given(st.lists(st.floats(-1e308, 1e308, width=64), min_size=40, max_size=60, unique=True))

@@ -8,11 +8,11 @@ last one, dates in the coarsest unit that all of them are multiples of. Then
   occur, at the roundest number there;
 - where the number of bins is chosen here, the lowest and the highest 5 % of the rows are bins
   of their own, as a distribution is the least even in its tails;
-- each of the two outermost bins ends where its median is in its middle, so that
-  values spread evenly over it have the right median, but not beyond what the fifth value
-  from the end suggests (in a bin of fewer than 20 rows a quarter of them); then it is rounded
-  outwards. The ends thus do not depend on the most extreme values, unless five rows share
-  them, and one value far out stretches no bin.
+- where no other bin follows, at either end and beside a heavy value, a bin ends where its
+  median is in its middle, so that values spread evenly over it have the right median, but not
+  beyond what the fifth value from the end suggests (in a bin of fewer than 20 rows a quarter
+  of them); then it is rounded outwards. Ends thus do not depend on the most extreme values,
+  unless five rows share them, and one value far out stretches no bin.
 """
 
 import itertools
@@ -93,25 +93,18 @@ def bins_of(
     rows = TAIL * counts.sum() if tails else 0.0
     groups = _groups(counts, n_bins, rows if rows >= 2 * FEW_ROWS else 0.0)
     groups = _moved(steps, counts, groups, scale)
-    alone = [  # a heavy value; of dates it is a bin of one step
-        None if len(g) > 1 or counts[g[0]] < FEW_ROWS or isinstance(scale, str) else labels[g[0]]
-        for g in groups
-    ]
-    cuts = [
-        _between(int(steps[a[-1]]), int(steps[b[0]]), scale) for a, b in itertools.pairwise(groups)
-    ]
-    low, high = _ends(steps, counts, groups, cuts, scale)
+    points = [len(group) == 1 and counts[group[0]] >= FEW_ROWS for group in groups]
+    spans = _spans(steps, counts, groups, points, scale)
     if np.dtype(dtype).kind in "iu":
-        info = np.iinfo(dtype)
-        low, high = max(low, int(info.min)), min(high, int(info.max) + 1)
-    ends = np.array([low, *cuts, high])
+        spans = np.clip(spans, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max) + 1)
     if not is_grid and isinstance(scale, int):
-        wide = [b - a for a, b, one in zip(ends, ends[1:], alone, strict=False) if one is None]
-        power = _spare(ends, min(wide, default=1))
-        ends, scale = ends // 10**power, scale - power
-    bins = zip(ends.tolist(), ends[1:].tolist(), alone, strict=False)
-    values = tuple(Interval(a, b, scale) if one is None else one for a, b, one in bins)
-    return values, dtype
+        power = _spare(spans[np.logical_not(points)])
+        spans, scale = spans // 10**power, scale - power
+    bins = zip(spans.tolist(), groups, points, strict=True)
+    return tuple(
+        labels[group[0]] if heavy and isinstance(scale, int) else Interval(low, high, scale)
+        for (low, high), group, heavy in bins
+    ), dtype
 
 
 def _grid(column: Column) -> tuple[NDArray[np.int64], Any, bool, str] | None:
@@ -144,17 +137,22 @@ def _grid(column: Column) -> tuple[NDArray[np.int64], Any, bool, str] | None:
 def _groups(counts: NDArray[np.int64], n_bins: int, rows: float) -> list[range]:
     """Return consecutive values that make a bin: heavy ones alone, the others in equal parts.
 
-    The outermost bins have ``rows`` rows, or are like the others if it is zero.
+    The outermost bins have ``rows`` rows, or are like the others if it is zero; beyond them there
+    may be heavy values.
     """
     heavy = np.flatnonzero(counts >= counts.sum() / n_bins)
-    rest = int(counts.sum() - counts[heavy].sum())
+    light = counts.copy()
+    light[heavy] = 0
+    rest = int(light.sum())
     groups: list[range] = []
     start = 0
     for place in [*heavy.tolist(), len(counts)]:
         here = int(counts[start:place].sum())
         if here >= FEW_ROWS or (here and not len(heavy)):
             parts = max(round((n_bins - len(heavy)) * here / rest), 1)
-            below, above = (rows * (start == 0), rows * (place == len(counts)))
+            below, above = (
+                rows * (one.sum() < FEW_ROWS) for one in (light[:start], light[place:])
+            )
             groups += _equal_parts(counts, start, place, parts, below, above)
         if place < len(counts):
             groups.append(range(place, place + 1))
@@ -213,28 +211,60 @@ def _lengths(scale: int | str) -> list[int]:
     return [length // step for length in UNITS.values() if length >= step]
 
 
-def _ends(
+def _spans(
     steps: NDArray[np.int64],
     counts: NDArray[np.int64],
     groups: list[range],
-    cuts: list[int],
+    points: list[bool],
     scale: int | str,
-) -> tuple[int, int]:
-    """Return where the first bin begins and the last one ends."""
-    centre = int(steps[len(steps) // 2])
-    low_cut, high_cut = (cuts[0], cuts[-1]) if cuts else (centre, centre)
-    first, last = groups[0].stop, groups[-1].start
-    width = _width(low_cut - steps[:first][::-1], counts[:first][::-1])
-    low = -_outwards(width - low_cut, width, scale)
-    width = _width(steps[last:] + 1 - high_cut, counts[last:])
-    high = _outwards(high_cut + width, width, scale)
-    if counts[-1] >= FEW_ROWS:
-        high = min(high, int(steps[-1]) + 1)
+) -> NDArray[np.int64]:
+    """Return where each bin begins and ends; a heavy value (of ``points``) is one step."""
+    cuts = [
+        _between(int(steps[a[-1]]), int(steps[b[0]]), scale) for a, b in itertools.pairwise(groups)
+    ]
+    lows: list[int] = [-(2**62), *cuts]
+    highs: list[int] = [*cuts, 2**62]
+    for k, group in enumerate(groups):
+        if points[k]:
+            lows[k], highs[k] = int(steps[group[0]]), int(steps[group[0]]) + 1
+            continue
+        values, times = steps[group.start : group.stop], counts[group.start : group.stop]
+        half = len(values) // 2
+        # ends that no other bin shares; if both are such, each is that of one half
+        first = k == 0 or (points[k - 1] and _fifth(values, times) > highs[k - 1])
+        last = k == len(groups) - 1
+        if not last and points[k + 1]:
+            last = _fifth(values[::-1], times[::-1]) + 1 < steps[groups[k + 1][0]]
+        low, high, parts = lows[k], highs[k], (slice(None), slice(None))
+        if first and last and half:
+            low = high = _between(int(values[half - 1]), int(values[half]), scale)
+            parts = slice(half), slice(half, None)
+        elif first and last:
+            low, high = int(values[0]), int(values[0]) + 1
+        if first:
+            lows[k] = max(lows[k], _begin(values[parts[0]], times[parts[0]], high, scale))
+        if last:  # the same, seen in a mirror
+            values, times = -1 - values[parts[1]][::-1], times[parts[1]][::-1]
+            highs[k] = min(highs[k], -_begin(values, times, -low, scale))
+    return np.array([lows, highs]).T
+
+
+def _fifth(steps: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+    """Return the step of the fifth row, or of the last one."""
+    sums = np.cumsum(counts)
+    return int(steps[np.searchsorted(sums, min(FEW_ROWS, sums[-1]))])
+
+
+def _begin(steps: NDArray[np.int64], counts: NDArray[np.int64], end: int, scale: int | str) -> int:
+    """Return where a bin begins that ends at ``end``."""
+    width = _width(end - steps[::-1], counts[::-1])
+    length = next((length for length in _lengths(scale) if length <= width / 10), 1)
+    low = int((end - width) // length) * length  # outwards, by at most a tenth of the width
     if counts[0] >= FEW_ROWS:
         low = max(low, int(steps[0]))
     if steps[0] >= 0:
         low = max(low, 0)
-    return min(low, low_cut - 1), max(high, high_cut + 1)
+    return min(low, end - 1)
 
 
 def _width(reach: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
@@ -249,15 +279,9 @@ def _width(reach: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
     return max(min(2 * float(median), float(limit)), 1.0)
 
 
-def _outwards(end: float, width: float, scale: int | str) -> int:
-    """Return an end of a bin, rounded up by at most a tenth of its width."""
-    length = next((length for length in _lengths(scale) if length <= width / 10), 1)
-    return -int(-end // length) * length
-
-
-def _spare(ends: NDArray[np.int64], narrowest: int) -> int:
+def _spare(ends: NDArray[np.int64]) -> int:
     """Return how many digits of all ends are zeros that values need not have, either."""
-    power = 0
+    power, narrowest = 0, int(np.diff(ends).min(initial=2**62))
     while narrowest >= MIN_STEPS * 10 ** (power + 1) and not (ends % 10 ** (power + 1)).any():
         power += 1
     return power

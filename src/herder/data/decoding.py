@@ -29,8 +29,8 @@ def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[
     """Return labelled columns from codes, in the dtypes the table had.
 
     A column of integers that has missing values comes back as floats with NaN; of other
-    labels, as objects with None. Bins come back as values within them (see
-    `herder.data.decoding`).
+    labels, as objects with None. Bins come back as values within them, which depend on the
+    rows before: a run is decoded as a whole, or by one `Decoder`.
 
     Examples
     --------

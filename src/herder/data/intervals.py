@@ -1,6 +1,7 @@
 """Bins as labels: numbers or dates from a first one up to, not including, another."""
 
 import itertools
+import math
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -131,13 +132,19 @@ def _ends(label: Any) -> tuple[float, float]:
 
 
 def inner_edges(values: Sequence[Hashable]) -> tuple[float, ...]:
-    """Return where the bins begin, but for the first; a number is a bin that begins at it."""
-    starts = [
-        value.start if isinstance(value, Interval) else float(value)
-        for value in values
-        if isinstance(value, Interval | int | float)
-    ]
-    return tuple(starts[1:])
+    """Return where the bins begin, but for the first, as far as rows are concerned.
+
+    A number, or a bin of one step, holds nothing but itself: what lies between it and the next bin
+    belongs to that one.
+    """
+    bins = [value for value in values if value is not None]
+    return tuple(_edge(one, other) for one, other in itertools.pairwise(bins))
+
+
+def _edge(one: Any, other: Any) -> float:
+    if not isinstance(one, Interval):
+        return math.nextafter(one, math.inf)
+    return _ends(one)[1] if one.high == one.low + 1 else _ends(other)[0]
 
 
 def read_interval(text: str) -> Interval | None:
