@@ -261,7 +261,7 @@ def test_csv_writes_plain_text(tmp_path):
     path = tmp_path / "a.csv"
     objects = np.array([None, np.float64(0.1), "x,y"], object)
     write_table(path, ["f", "o"], [{"f": np.array([0.1, np.nan, 1], np.float32), "o": objects}])
-    assert path.read_bytes() == b'f,o\n0.1,\nnan,0.1\n1.0,"x,y"\n'
+    assert path.read_bytes() == b'f,o\n0.1,\n,0.1\n1.0,"x,y"\n'
 
 
 @pytest.mark.parametrize(

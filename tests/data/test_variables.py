@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from herder.data.variables import Variable, code_dtype, decode, encode, unite
+from herder.data.decoding import decode
+from herder.data.intervals import Interval
+from herder.data.variables import Variable, code_dtype, encode, unite
 from tests.naming import refuses
 
 
@@ -146,14 +148,15 @@ def test_known_alphabets_are_used_and_none_finds_its_own():
         encode({"a": ["x", None]}, variables=[known], missing="category")
 
 
-def test_bins_are_quantiles_with_their_means():
+def test_bins_are_quantiles_at_round_numbers():
     x = np.arange(100.0)
     codes = encode({"x": x, "few": np.arange(100) % 3}, bins=4)
     binned, few = codes.variables
-    assert binned.edges == (24.75, 49.5, 74.25)
-    assert binned.values == (12.0, 37.0, 62.0, 87.0)
-    assert np.bincount(codes.rows[:, 0]).tolist() == [25] * 4
+    assert binned.edges == (27.0, 50.0, 77.0)  # within a tenth of a bin of 25, 50, 75
+    assert " ".join(map(str, binned.values)) == "[0, 27) [27, 50) [50, 77) [77, 100)"
+    assert np.bincount(codes.rows[:, 0]).tolist() == [27, 23, 27, 23]
     assert few.edges is None
+    assert binned.code("[27, 50)") == 1
     assert binned.code(50) == 2
     assert binned.code("-3") == 0
     assert binned.code(12.0) == 0
@@ -163,6 +166,7 @@ def test_a_heavy_value_leaves_no_empty_bin():
     x = np.r_[np.zeros(90), np.arange(1, 11)]
     codes = encode({"x": x}, bins=5)
     (variable,) = codes.variables
+    assert variable.values[0] == 0.0
     counts = np.bincount(codes.rows[:, 0], minlength=variable.n_values)
     assert (counts > 0).all()
     assert len(counts) == len(variable.edges or ()) + 1
@@ -171,7 +175,7 @@ def test_a_heavy_value_leaves_no_empty_bin():
 def test_bins_with_missing_values_and_integers_as_objects():
     column = np.array([*range(20), None], dtype=object)
     codes = encode({"x": column}, bins={"x": 2}, missing="category")
-    assert codes.variables[0].values == (4.5, 14.5, None)
+    assert codes.variables[0].values == (Interval(0, 10, 0), Interval(10, 20, 0), None)
     assert codes.rows[:, 0].tolist() == [0] * 10 + [1] * 10 + [2]
 
 
@@ -189,11 +193,28 @@ def test_bins_with_missing_values_and_integers_as_objects():
         (np.zeros((2, 2, 2)), {}, ValueError, r"X must be a table.*\(2, 2, 2\)"),
         ({"a": np.zeros((2, 2))}, {}, ValueError, r"X must have 1-D columns.*\(2, 2\) in 'a'"),
         (np.array([[1j]]), {}, TypeError, "X must be real, got complex128 in column 'x0'"),
-        (np.linspace(0, 1, 99)[:, None], {}, ValueError, r"'x0' must be categorical.*bins="),
-        ([[1]], {"bins": 1}, ValueError, "bins must be whole numbers of at least 2, got 1"),
-        ([[1]], {"bins": 2.5}, ValueError, "bins must be whole numbers.*2.5"),
+        (
+            np.linspace(0, 1, 99)[:, None],
+            {},
+            ValueError,
+            r"'x0' must be categorical.*bins={'x0': 5}",
+        ),
+        (
+            [[1]],
+            {"bins": 1},
+            ValueError,
+            "bins must be 'auto' or whole numbers of at least 2, got 1",
+        ),
+        ([[1]], {"bins": 2.5}, ValueError, "bins must be .*whole numbers.*2.5"),
+        ([[1]], {"bins": "many"}, ValueError, "bins must be 'auto' or whole numbers.*'many'"),
+        ([[1]], {"bins": True}, ValueError, "bins must be 'auto' or whole numbers.*True"),
         ([[1]], {"bins": {"y": 3}}, ValueError, "bins must name columns of the table, got 'y'"),
-        ({"a": ["u"]}, {"bins": {"a": 3}}, ValueError, "bins must name columns of numbers.*'u'"),
+        (
+            {"a": ["u"]},
+            {"bins": {"a": 3}},
+            ValueError,
+            "bins must name columns of numbers or dates.*'u'",
+        ),
         ([[1]], {"missing": "drop"}, ValueError, "missing must be one of 'error', 'category'"),
         ([[1]], {"names": ["a", "b"]}, ValueError, r"names must have one name per column \(1\)"),
         ([[1, 2]], {"names": ["a", "a"]}, ValueError, "unique column names, got 'a' twice"),

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from herder.data.variables import decode, encode
+from herder.data.decoding import decode
+from herder.data.variables import encode
 from herder.models import CliqueFeatures, Moments
 from herder.models.counting import count_cells
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
+from herder.data.intervals import Interval
 from herder.data.variables import encode
 from herder.models import Moments
 from herder.models.counting import count_cells
@@ -141,17 +142,18 @@ def test_chunks_grow_alphabets_and_keep_the_first_bins():
     second = {"k": [2, 5], "x": [-9.0, 9.0]}
     moments = Moments.from_chunks(iter([first, second]), bins={"x": 2})
     assert moments.variables[0].values == (0, 2, 5)
-    assert moments.variables[1].edges == (1.5,)
+    assert moments.variables[1].edges == (2.0,)
     np.testing.assert_array_equal(moments.table(("k", "x")), [[2, 2], [1, 0], [0, 1]])
 
 
 def test_chunks_may_bring_missing_values_late():
     parts = [{"x": [0.0, 1.0, 2.0, 3.0]}, {"x": [np.nan, 3.0]}, {"x": [2.5]}]
     moments = Moments.from_chunks(parts, bins=2, missing="category")
-    assert moments.variables[0].values == (0.5, 2.5, None)
+    bins = (Interval(0, 2, 0), Interval(2, 4, 0))
+    assert moments.variables[0].values == (*bins, None)
     assert moments.counts.tolist() == [2, 4, 1]
     none = Moments.from_chunks([parts[0], parts[2]], bins=2, missing="category")
-    assert none.variables[0].values == (0.5, 2.5)
+    assert none.variables[0].values == bins
     with refuses("X"):
         Moments.from_chunks(parts, bins=2)
 

@@ -52,9 +52,10 @@ Bins: TypeAlias = Annotated[
     list[str],
     option(
         INPUT,
-        "Cut columns of measurements into N bins of equally many rows, all of them or COLUMN "
-        "alone (repeatable). The mean of each bin comes back out.",
+        "Cut columns of numbers and dates into N bins of equally many rows, all of them or COLUMN "
+        "alone (repeatable). By default those with more than 32 distinct values, in as many bins "
+        "as the rows allow. Values come back spread evenly within their bin.",
         "--bins",
-        metavar="N|COLUMN=N",
+        metavar="auto|N|COLUMN=N",
     ),
 ]

@@ -1,6 +1,6 @@
 """The terminal: progress bars, sizes, and summaries in colour."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -83,16 +83,18 @@ def parse_size(text: str) -> int:
     return int(size)
 
 
-def parse_bins(texts: Sequence[str]) -> int | Mapping[str, int] | None:
-    """Read ``5`` (all numeric columns) or ``age=5 pay=4`` (these columns)."""
+def parse_bins(texts: Sequence[str]) -> Any:
+    """Read ``auto``, ``5`` (all columns of numbers) or ``age=5 pay=4`` (others: auto)."""
+    if list(texts) in ([], ["auto"]):
+        return "auto"
     named: dict[str, int] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
         if not number.isdigit() or (equals and not name):
-            raise ParameterError("bins", "be a number, or column=number", text)
+            raise ParameterError("bins", "be auto, a number, or column=number", text)
         if not equals and len(texts) > 1:
             raise ParameterError("bins", "be one number or one per column", " ".join(texts))
         if not equals:
             return int(number)
         named[name] = int(number)
-    return named or None
+    return named

@@ -20,7 +20,7 @@ __all__ = ["Wording"]
 _GIVEN = (
     r"\bP\([^)]*\)|"
     r"(?<![\w'\"(.=-])(?P<name>[A-Za-z]\w*)="
-    r"(?P<value>'[^']*'|\"[^\"]*\"|[^\s,;:)'\"]*[^\s,;:.)'\"])?"
+    r"(?P<value>'[^']*'|\"[^\"]*\"|\{[^{}]*\}|[^\s,;:)'\"]*[^\s,;:.)'\"])?"
 )
 
 #: What marks a remedy that has no option.
@@ -87,7 +87,7 @@ class Wording:
         """Return an option with its value, or a hole where there is none."""
         if found["name"] is None:
             return found[0]
-        value = (found["value"] or "").strip("'\"")
+        value = re.sub(r"\{['\"](.*)['\"]: (.*)\}", r"\1=\2", found["value"] or "").strip("'\"")
         given, name = f"{found['name']}={value}", self._names.get(found["name"], found["name"])
         if name is None or self._names.get(given, name) is None:
             return _HOLE

@@ -36,17 +36,19 @@ def moments(
     """
     from herder import Moments
     from herder.data import open_table
+    from herder.data.variables import file_bins
     from herder.models.published import is_plain_table, load
 
     limit = run.max_memory
     if is_plain_table(table, limit):
         counts = load(table, limit)
     else:
+        source, chosen = open_table(table, max_memory=limit), parse_bins(bins)
         counts = Moments.from_chunks(
-            open_table(table, max_memory=limit).within(limit, "counting", run.progress),
+            source.within(limit, "counting", run.progress),
             order,
             missing=missing,
-            bins=parse_bins(bins),
+            bins=file_bins(source, chosen, order=order, missing=missing, max_memory=limit),
             max_memory=limit,
         )
     if output is not None:

@@ -212,7 +212,7 @@ class _UnixLines:
 
 
 def write_csv(part: Path, names: tuple[str, ...], chunks: Iterator[Chunk]) -> None:
-    """Write a header and rows; None is an empty field."""
+    """Write a header and rows; None, NaN and NaT are empty fields."""
     with open(part, "w", newline="", encoding="utf-8") as stream:
         write_csv_rows(stream, names, chunks)
 
@@ -226,6 +226,11 @@ def write_csv_rows(stream: IO[str], names: Sequence[str], chunks: Iterable[Chunk
 
 
 def _fields(column: NDArray[Any]) -> list[Any]:
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        numbers = _fields(column[~np.isnan(column)])
+        fields = np.full(len(column), None, dtype=object)
+        fields[~np.isnan(column)] = numbers
+        return fields.tolist()
     if column.dtype.kind == "f" and column.dtype.itemsize != 8:
         return column.astype(str).tolist()  # the shortest text in its own precision
     if column.dtype.kind == "O":

@@ -176,6 +176,15 @@ class TableSource:
             seen += len(chunk[self.names[0]])
             progress(seen / self.n_rows, f"{what}, {seen:,} rows")
 
+    def spread(self, n_most: int, max_memory: int) -> Chunk | None:
+        """Return rows from all over a table of several parts (see `within`), at most so many."""
+        max_bytes = min(CHUNK_BYTES, max_memory // CHUNK_SHARE)
+        room = max(max_bytes // max(1, self.row_bytes), 1)
+        if self.n_rows <= room:
+            return None
+        places = np.linspace(0, self.n_rows - 1, min(n_most, room)).astype(np.intp)
+        return self.take(np.unique(places), max_bytes)
+
     def whole(self) -> Chunk:
         """Return all columns."""
         chunks = list(self.chunks())

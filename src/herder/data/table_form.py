@@ -1,6 +1,6 @@
 """The form a table came in, so that samples can be returned in the same form."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from herder._validation import form_of, plain_array
 from herder.data.columns import named_columns
-from herder.data.variables import Variable, decode
+from herder.data.decoding import Decoder
 
 __all__ = ["TableForm", "read_form"]
 
@@ -48,18 +48,18 @@ class TableForm:
         texts = self.labels is None or all(isinstance(label, str) for label in self.labels)
         object.__setattr__(self, "named", bool(self.names) and texts)
 
-    def build(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Any:
-        """Return a table of this form from codes."""
+    def build(self, codes: NDArray[np.integer], decoder: Decoder) -> Any:
+        """Return a table of this form from the next codes."""
         if self.kind == "sparse":
             from scipy.sparse import csr_matrix
 
             return csr_matrix(codes, dtype=self.dtype)
-        columns = decode(codes, variables)
+        columns = decoder.columns(codes)
         if self.kind == "mapping":
             return columns
-        binned = {v.name for v in variables if v.edges is not None}
+        binned = {v.name for v in decoder.variables if v.edges is not None}
         if self.kind == "array":
-            dtype = np.result_type(self.dtype, np.float64) if binned else self.dtype
+            dtype = np.result_type(self.dtype, *(columns[name].dtype for name in binned))
             return np.column_stack([c.astype(dtype) for c in columns.values()])
         if self.kind == "pandas":
             import pandas as pd
@@ -70,15 +70,16 @@ class TableForm:
         import polars as pl
 
         frame = pl.DataFrame({n: pl.Series(n, column.tolist()) for n, column in columns.items()})
-        kept = {n: t for n, t in self.schema.items() if t != pl.Null and n not in binned}
+        odd = {n for n in binned if self.schema[n].is_integer() and not _is_whole(columns[n])}
+        kept = {n: t for n, t in self.schema.items() if t != pl.Null and n not in odd}
         return frame.cast(kept, strict=False)
 
-    def rows(self, codes: NDArray[np.integer], variables: Sequence[Variable]) -> Iterator[Any]:
+    def rows(self, codes: NDArray[np.integer], decoder: Decoder) -> Iterator[Any]:
         """Yield rows one by one: arrays for an array, else mappings of column to label."""
         if self.kind in ("array", "sparse"):
-            yield from TableForm("array", dtype=self.dtype).build(codes, variables)
+            yield from TableForm("array", dtype=self.dtype).build(codes, decoder)
             return
-        columns = decode(codes, variables)
+        columns = decoder.columns(codes)
         for r in range(len(codes)):
             yield {name: column[r] for name, column in columns.items()}
 
@@ -95,6 +96,11 @@ def read_form(X: Any) -> TableForm:
         return TableForm("mapping", named[0])
     schema = dict(zip(named[0], X.dtypes, strict=True))
     return TableForm(form, named[0], schema=schema, labels=X.columns)
+
+
+def _is_whole(column: NDArray[Any]) -> bool:
+    """Return whether numbers can be integers: the means of bins, of older files, need not be."""
+    return column.dtype.kind != "f" or bool((np.isnan(column) | (column == np.rint(column))).all())
 
 
 def _keeps(column: Any, dtype: Any) -> bool:

@@ -8,23 +8,32 @@ and dtypes.
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from herder._arguments import listed, of_kind
 from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError, ParameterTypeError, with_nearest
-from herder._validation import one_of, plain_array
+from herder._validation import one_of, positive_int
+from herder.data.binning import MAX_LABELS, auto_bins, bins_of
 from herder.data.columns import Column, table_columns
+from herder.data.intervals import Interval, date_ticks, inner_edges, read_dates
+from herder.data.source import TableSource
 
-__all__ = ["Codes", "Variable", "code_dtype", "decode", "encode", "unite"]
+__all__ = ["Bins", "Codes", "Variable", "code_dtype", "encode", "file_bins", "unite"]
+
+#: How columns of numbers and dates are binned: a number, one for each column, "auto", or not.
+Bins: TypeAlias = int | Mapping[str, int] | str | None
 
 #: Floats that are not whole numbers are labels only up to this many distinct values;
 #: beyond it the column is a measurement and wants bins.
 MAX_FLOAT_LABELS = 64
+
+#: Rows that the bins of a long file are taken from.
+SPREAD_ROWS = 100_000
 
 #: Codes are int16 at most.
 MAX_VALUES = 32_767
@@ -39,11 +48,12 @@ class Variable:
     name : str
         Name of the column.
     values : tuple
-        Labels; the code of a value is its position. ``None`` is a missing value.
+        Labels; the code of a value is its position. ``None`` is a missing value, an `Interval`
+        a bin.
     dtype : str, default "object"
         NumPy dtype name of the decoded column.
     edges : tuple of float, optional
-        Inner bin edges of a measurement; its values are then the mean of each bin.
+        Inner bin edges of a measurement, whose values are then its bins.
 
     Attributes
     ----------
@@ -71,20 +81,18 @@ class Variable:
     def code(self, label: Hashable) -> int:
         """Return the position of a label in the alphabet.
 
-        Numbers and booleans match by value, text also by how a label prints; any number
-        belongs to a bin of a binned column.
+        Numbers and booleans match by value, text also by how a label prints; any number (or
+        date) belongs to a bin of a binned column.
         """
-        if self.edges is not None and isinstance(label, int | float | np.number | str):
-            try:
-                number = float(label)
-            except ValueError:
-                number = math.nan
+        if self.edges is not None and label is not None:
+            number = _number(label, _date_scale(self))
             if not math.isnan(number):
                 return int(np.searchsorted(self.edges, number, side="right"))
         for position, value in enumerate(self.values if isinstance(label, Hashable) else ()):
             if value == label or (value is not None and str(value) == label):
                 return position
-        numbers = "a number or " if self.edges is not None else ""
+        kind = "a number" if _date_scale(self) is None else "a date"
+        numbers = f"{kind} or " if self.edges is not None else ""
         raise ValueError(
             f"value of {self.name!r} must be {numbers}one of {_short(self.values)}, got {label!r}"
         )
@@ -113,7 +121,8 @@ def encode(
     *,
     variables: Sequence[Variable | None] | None = None,
     missing: str = "error",
-    bins: int | Mapping[str, int] | None = None,
+    bins: Bins = None,
+    order: int = 2,
     names: Sequence[str] | None = None,
 ) -> Codes:
     """Return a table as codes.
@@ -127,8 +136,13 @@ def encode(
         takes its alphabet from the column.
     missing : {"error", "category"}, default "error"
         Whether missing values are refused or are a category of their own.
-    bins : int or mapping of column to int, optional
-        Bin numeric columns with more distinct values into that many quantile bins.
+    bins : "auto", int or mapping of column to int, optional
+        Bin columns of numbers or dates with more distinct values into so many bins of equally
+        many rows, a frequent value being a bin of its own. "auto" is for those with more than
+        32 distinct values, in as many bins as the rows allow; so are columns that a mapping
+        does not name. None bins nothing.
+    order : int, default 2
+        How many columns are counted together, for "auto".
     names : list of str, optional
         Names of the columns, in place of the table's own.
 
@@ -149,57 +163,36 @@ def encode(
     ]
     if len(variables) != len(columns):
         raise ParameterError("X", f"have {len(variables)} columns", len(columns))
-    n_bins = _n_bins(bins, columns)
+    auto = auto_bins(len(columns[0].index), positive_int(order, "order"))
     out: list[Variable] = []
-    for column, known, n in zip(columns, variables, n_bins, strict=True):
+    for column, known, n in zip(columns, variables, _n_bins(bins, columns), strict=True):
         _check_column(column, missing)
-        out.append(known or _measurement(column, n) or _category(column))
+        out.append(known or _measurement(column, n, auto) or _category(column))
     rows = np.empty((len(columns[0].index), len(columns)), dtype=code_dtype(out))
     for j, (column, variable) in enumerate(zip(columns, out, strict=True)):
         rows[:, j] = _codes_of(column, variable)[column.index]
     return Codes(tuple(out), rows)
 
 
-def decode(rows: ArrayLike, variables: Sequence[Variable]) -> dict[str, NDArray[Any]]:
-    """Return labelled columns from codes, in the dtypes the table had.
+def file_bins(
+    source: TableSource, bins: Bins, *, order: int, missing: str, max_memory: int
+) -> Any:
+    """Return the bins of a file that is read in parts, from rows all over it.
 
-    A column of integers that has missing values comes back as floats with NaN; of other
-    labels, as objects with None.
-
-    Examples
-    --------
-    >>> decode([[0], [1]], [Variable("sex", ("f", "m"))])
-    {'sex': array(['f', 'm'], dtype=object)}
+    If the file is one part, bins are left to `encode`.
     """
-    codes = plain_array(rows, "rows", "be codes")
-    variables = [
-        of_kind(one, "variables", Variable, "a sequence of Variable")
-        for one in listed(variables, "variables", "Variable")
-    ]
-    if codes.ndim != 2 or codes.shape[1] != len(variables) or codes.dtype.kind not in "iu":
-        rule = f"be codes of shape (n, {len(variables)})"
-        raise ParameterError("rows", rule, got=f"shape {codes.shape} of {codes.dtype}")
-    n_values = np.array([variable.n_values for variable in variables])
-    if ((codes < 0) | (codes >= n_values)).any():
-        raise ParameterError("rows", "hold codes of the variables", got="others")
-    columns: dict[str, NDArray[Any]] = {}
-    for j, variable in enumerate(variables):
-        labels = np.empty(variable.n_values, dtype=object)
-        labels[:] = variable.values
-        if variable.dtype != "object":
-            kind = np.dtype(variable.dtype).kind
-            if None in variable.values and kind == "f":
-                labels[variable.values.index(None)] = math.nan
-            if None not in variable.values or kind in "fM":
-                labels = labels.astype(variable.dtype)
-        columns[variable.name] = labels[codes[:, j]]
-    return columns
+    rows = None if bins is None else source.spread(SPREAD_ROWS, max_memory)
+    if rows is None:
+        return bins
+    codes = encode(rows, missing=missing, bins=bins, order=order)
+    return {v.name: v if v.edges is not None else None for v in codes.variables}
 
 
 def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
     """Return labels in order; a column in which only 0 or only 1 occurs is binary all the same.
 
-    Numbers come first, then the other kinds by name of their type, each in its own order.
+    Numbers come first, with bins among them, then the other kinds by name of their type, each in
+    its own order.
 
     Examples
     --------
@@ -211,8 +204,10 @@ def alphabet(labels: set[Any]) -> tuple[Hashable, ...]:
     if labels and all(isinstance(label, int | float) and label in (0, 1) for label in labels):
         return (0.0, 1.0) if any(isinstance(label, float) for label in labels) else (0, 1)
 
-    def rank(label: Any) -> tuple[str, Any]:
-        return ("" if isinstance(label, int | float) else type(label).__name__, label)
+    def rank(label: Any) -> tuple[str, Any, bool]:
+        if isinstance(label, Interval):  # a number is a bin of its own before others
+            return "", label.start, True
+        return "" if isinstance(label, int | float) else type(label).__name__, label, False
 
     return tuple(sorted(labels, key=rank))
 
@@ -291,29 +286,27 @@ def _check_column(column: Column, missing: str) -> None:
         raise ParameterError("X", "be finite", got=f"infinity in column {column.name!r}")
 
 
-def _measurement(column: Column, n_bins: int | None) -> Variable | None:
-    """Bin a numeric column by quantiles when that was asked for and it is needed."""
-    if not column.is_numeric:
-        return None
-    distinct = np.array(column.present, dtype=float)
-    if n_bins is None or len(distinct) <= n_bins:
-        if len(distinct) > MAX_FLOAT_LABELS and (distinct != np.rint(distinct)).any():
+def _measurement(column: Column, n_bins: Any, auto: int) -> Variable | None:
+    """Bin a column of numbers or dates if it has many distinct values, or as it is known."""
+    n_distinct, found = len(column.present), None
+    if isinstance(n_bins, Variable):
+        found = tuple(value for value in n_bins.values if value is not None), n_bins.dtype
+    elif n_bins == "auto" and n_distinct > MAX_LABELS:
+        found = bins_of(column, auto, tails=True)
+    elif isinstance(n_bins, int) and n_distinct > n_bins:
+        found = bins_of(column, n_bins, tails=False)
+    if found is not None:
+        values, dtype = found
+        missing = (None,) if None in column.labels else ()
+        return Variable(column.name, (*values, *missing), dtype, inner_edges(values))
+    if n_distinct > MAX_FLOAT_LABELS and column.is_numeric:
+        distinct = np.array(column.present, dtype=float)
+        if (distinct != np.rint(distinct)).any():
             raise ValueError(
-                f"column {column.name!r} must be categorical or binned, got "
-                f"{len(distinct)} distinct numbers: pass bins=5 to bin them"
+                f"column {column.name!r} must be categorical or binned, got {n_distinct} "
+                f"distinct numbers: pass bins={{{column.name!r}: 5}} to bin them"
             )
-        return None
-    present = np.array(column.labels, dtype=float)[column.index]  # None becomes NaN
-    present = present[~np.isnan(present)]
-    edges = np.unique(np.quantile(present, np.linspace(0, 1, n_bins + 1)[1:-1]))
-    which = np.searchsorted(edges, present, side="right")
-    used = np.unique(which)
-    if len(used) <= len(edges):  # a heavy value can leave a bin empty
-        edges = edges[used[1:] - 1]
-        which = np.searchsorted(edges, present, side="right")
-    means = (np.bincount(which, weights=present) / np.bincount(which)).tolist()
-    values = (*means, None) if None in column.labels else tuple(means)
-    return Variable(column.name, values, "float64", tuple(edges.tolist()))
+    return None
 
 
 def _category(column: Column) -> Variable:
@@ -321,7 +314,8 @@ def _category(column: Column) -> Variable:
     if len(labels) >= MAX_VALUES:
         raise ValueError(
             f"column {column.name!r} must have fewer than {MAX_VALUES} distinct values, "
-            f"got {len(labels)}: pass bins=5 if it holds numbers, or leave it out"
+            f"got {len(labels)}: pass bins={{{column.name!r}: 5}} if it holds numbers, or "
+            "leave it out"
         )
     if None not in column.labels:
         return Variable(column.name, labels, column.dtype)
@@ -335,10 +329,16 @@ def _codes_of(column: Column, variable: Variable) -> NDArray[np.intp]:
     if None in column.labels and None not in position:
         raise ValueError(f"column {variable.name!r} must not have missing values here")
     if variable.edges is not None:
-        if column.present and not column.is_numeric:
-            found = _short(column.present)
-            raise ValueError(f"column {variable.name!r} must hold numbers, got {found}")
-        numbers = np.array(column.labels, dtype=float)  # None becomes NaN
+        dates = _date_scale(variable)
+        if dates is not None:
+            numbers = date_ticks(column.labels, dates)
+        elif column.is_numeric or not column.present:
+            numbers = np.array(column.labels, dtype=float)  # None becomes NaN
+        else:
+            numbers = None
+        if numbers is None:
+            kind, found = "numbers" if dates is None else "dates", _short(column.present)
+            raise ValueError(f"column {variable.name!r} must hold {kind}, got {found}")
         codes = np.searchsorted(variable.edges, numbers, side="right")
         return np.where(np.isnan(numbers), position.get(None, -1), codes)
     unknown = [label for label in column.labels if label not in position]
@@ -348,25 +348,44 @@ def _codes_of(column: Column, variable: Variable) -> NDArray[np.intp]:
     return np.array([position[label] for label in column.labels], dtype=np.intp)
 
 
-def _n_bins(bins: int | Mapping[str, int] | None, columns: Sequence[Column]) -> list[int | None]:
-    """Return the number of bins of each column, or None."""
-    if not isinstance(bins, Mapping):
-        chosen: list[int | None] = [bins] * len(columns)
-    else:
-        by_name = {column.name: column for column in columns}
-        for name in bins:
-            if name not in by_name:
-                got = with_nearest(name, by_name)
-                raise ParameterError("bins", "name columns of the table", got=got)
-            labels = by_name[name].present
-            if labels and not by_name[name].is_numeric:
-                found = f"{name!r} with the labels {_short(labels)}"
-                raise ParameterError("bins", "name columns of numbers", got=found)
-        chosen = [bins.get(column.name) for column in columns]
-    for n in chosen:
-        if n is not None and not (isinstance(n, int | np.integer) and n >= 2):
-            raise ParameterError("bins", "be whole numbers of at least 2", n)
-    return chosen
+def _n_bins(bins: Bins, columns: Sequence[Column]) -> list[Any]:
+    """Return the number of bins of each column, "auto", None, or the bins that are known."""
+    by_name = {column.name: column for column in columns}
+    given = bins if isinstance(bins, Mapping) else dict.fromkeys(by_name, bins)
+    for name, n in given.items():
+        if name not in by_name:
+            got = with_nearest(name, by_name)
+            raise ParameterError("bins", "name columns of the table", got=got)
+        whole = isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 2
+        known = n is None or isinstance(n, Variable) or (isinstance(n, str) and n == "auto")
+        if not whole and not known:
+            raise ParameterError("bins", "be 'auto' or whole numbers of at least 2", n)
+        labels = by_name[name].present if whole and isinstance(bins, Mapping) else []
+        if labels and not by_name[name].is_numeric and read_dates(labels) is None:
+            got = f"{name!r} with the labels {_short(labels)}"
+            raise ParameterError("bins", "name columns of numbers or dates", got=got)
+    found = [given.get(column.name, "auto") for column in columns]
+    return [int(n) if isinstance(n, np.integer) else n for n in found]
+
+
+def _date_scale(variable: Variable) -> str | None:
+    """Return the scale of a column whose bins are dates."""
+    for value in variable.values:
+        if isinstance(value, Interval):
+            return value.scale if isinstance(value.scale, str) else None
+    return None
+
+
+def _number(label: Any, dates: str | None) -> float:
+    """Return a label as the number that edges are compared with, or NaN."""
+    if dates is not None:
+        label = label.item() if isinstance(label, np.datetime64) else label
+        ticks = date_ticks([label], dates)
+        return math.nan if ticks is None else float(ticks[0])
+    try:
+        return float(label) if isinstance(label, int | float | np.number | str) else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _short(values: Sequence[Hashable]) -> str:

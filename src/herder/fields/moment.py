@@ -22,9 +22,10 @@ from herder._validation import (
 from herder.core.averages import RunningAverage
 from herder.core.plain import Arrays, Header, plain_estimator, read_estimator
 from herder.core.state import State, nest, unnest
+from herder.data.decoding import Decoder
 from herder.data.source import TableSource, silent
 from herder.data.table_form import TableForm, read_form
-from herder.data.variables import Codes, encode
+from herder.data.variables import Bins, Codes, encode, file_bins
 from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
@@ -37,11 +38,8 @@ from herder.models.moments import Moments
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
 
-#: States averaged at a time.
-AVERAGE_BLOCK = 16_384
-
-#: States decoded at a time by a stream.
-STREAM_BLOCK = 256
+#: States averaged, and decoded by a stream, at a time.
+AVERAGE_BLOCK, STREAM_BLOCK = 16_384, 256
 
 
 class MomentHerder(BaseEstimator):
@@ -69,8 +67,10 @@ class MomentHerder(BaseEstimator):
         Limit on the sweeps of one search; 0 for none: until nothing improves.
     missing : {"error", "category"}, default "error"
         Whether missing values are refused or are a category of their own.
-    bins : int or mapping of column to int, optional
-        Bin numeric columns by quantiles; samples hold the mean of each bin.
+    bins : "auto", int, mapping of column to int, or None, default "auto"
+        Into how many bins of equally many rows columns of numbers and dates are cut; samples
+        hold values spread evenly within them. "auto": those with more than 32 distinct
+        values, in as many bins as the rows allow (also columns that a mapping does not name).
     contradictions : {"error", "nearest"}, default "error"
         Whether moments that no table can have are refused, or herded to the nearest
         consistent ones; ``diagnostics_.distance`` is then how far they were.
@@ -107,7 +107,7 @@ class MomentHerder(BaseEstimator):
         rates: ArrayLike | None = None,
         max_sweeps: int = 0,
         missing: str = "error",
-        bins: int | Mapping[str, int] | None = None,
+        bins: Bins = "auto",
         contradictions: str = "error",
     ) -> None:
         self.order = order
@@ -140,7 +140,7 @@ class MomentHerder(BaseEstimator):
             got = f"the path {str(X)!r}: read the file first"
             raise ParameterTypeError("X", "be a table", got=got)
         form = read_form(X)
-        codes = encode(X, missing=self.missing, bins=self.bins)
+        codes = encode(X, missing=self.missing, bins=self.bins, order=self.order)
         moments = Moments.from_codes(
             codes, self.order, cliques=self.cliques, sample_weight=sample_weight
         )
@@ -176,13 +176,13 @@ class MomentHerder(BaseEstimator):
         of_kind(source, "source", TableSource, "a TableSource of herder.data.open_table")
         max_memory = positive_int(max_memory, "max_memory")
         check_function(progress, "progress")
+        options: Any = {"missing": self.missing, "max_memory": max_memory}
         moments = Moments.from_chunks(
             source.within(max_memory, "counting", progress),
             self.order,
             cliques=self.cliques,
-            missing=self.missing,
-            bins=self.bins,
-            max_memory=max_memory,
+            bins=file_bins(source, self.bins, order=self.order, **options),
+            **options,
         )
         index, rows = index_source(
             source,
@@ -221,11 +221,12 @@ class MomentHerder(BaseEstimator):
         check_fitted(self, "moments_")
         n_samples = positive_int(n_samples, "n_samples")
         if where is None:
-            return self._form.build(self.herd(n_samples).samples, self.moments_.variables)
-        made = self.synthesise(n_samples, where=where)
-        rows = np.concatenate(list(made.codes()))
-        self.diagnostics_ = made.diagnostics
-        return self._form.build(rows, self.moments_.variables)
+            rows = self.herd(n_samples).samples
+        else:
+            made = self.synthesise(n_samples, where=where)
+            rows = np.concatenate(list(made.codes()))
+            self.diagnostics_ = made.diagnostics
+        return self._form.build(rows, Decoder(self.moments_.variables))
 
     def synthesise(
         self,
@@ -302,10 +303,10 @@ class MomentHerder(BaseEstimator):
         """
         n_samples = positive_int(n_samples, "n_samples")
         check_function(function, "function")
-        live = self.start()
+        live, decoder = self.start(), Decoder(self.moments_.variables)
 
         def total(codes: NDArray[np.integer]) -> NDArray[np.float64]:
-            values = function(self._form.build(codes, self.moments_.variables))
+            values = function(self._form.build(codes, decoder))
             numbers = real_array(values, "function", "return numbers")
             if numbers.shape[:1] != (len(codes),):
                 got = f"shape {numbers.shape} for {len(codes)} rows"
@@ -319,9 +320,9 @@ class MomentHerder(BaseEstimator):
 
     def stream(self) -> Iterator[Any]:
         """Yield rows one by one, without end; the first n are those of ``sample(n)``."""
-        live = self.start()
+        live, decoder = self.start(), Decoder(self.moments_.variables)
         while True:
-            yield from self._form.rows(live.advance(STREAM_BLOCK), self.moments_.variables)
+            yield from self._form.rows(live.advance(STREAM_BLOCK), decoder)
 
     def start(
         self,

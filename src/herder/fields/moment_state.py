@@ -5,7 +5,7 @@ dtypes of their columns as far as these have a name.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import date, datetime
 from importlib import import_module
 from typing import Any
@@ -24,6 +24,8 @@ from herder.core.plain import (
     read_texts,
 )
 from herder.core.state import State
+from herder.data.decoding import Decoder
+from herder.data.intervals import Interval, as_bins, inner_edges
 from herder.data.table_form import TableForm
 from herder.data.variables import MAX_VALUES, Variable
 from herder.models.consistency import Contradiction
@@ -33,8 +35,18 @@ from herder.models.moments import Moments
 __all__ = ["form_of_plain", "moments_from_state", "moments_to_state", "plain_form"]
 
 #: Labels that JSON does not have: how they are written and read.
-WRITTEN: dict[type, Any] = {datetime: datetime.isoformat, date: date.isoformat, bytes: bytes.hex}
-READ = {"datetime": datetime.fromisoformat, "date": date.fromisoformat, "bytes": bytes.fromhex}
+WRITTEN: dict[type, Any] = {
+    datetime: datetime.isoformat,
+    date: date.isoformat,
+    bytes: bytes.hex,
+    Interval: astuple,
+}
+READ: dict[str, Any] = {
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "bytes": bytes.fromhex,
+    "Interval": lambda plain: Interval(*plain),
+}
 
 #: Kinds of dtypes that a column may be decoded to.
 KINDS = "biufUSMO"
@@ -105,6 +117,10 @@ def _variable(plain: Header) -> Variable:
         if not np.isfinite(cuts).all() or not (np.diff(cuts) > 0).all():
             raise ValueError(f"edges of {plain['name']!r} that are not in order")
         edges = tuple(cuts.tolist())
+    labels = tuple(value for value in values if value is not None)
+    is_binned = any(isinstance(label, Interval) for label in labels)
+    if is_binned and (as_bins(labels, plain["name"]), inner_edges(labels)) != (labels, edges):
+        raise ValueError(f"bins of {plain['name']!r} that are not in order")
     return Variable(plain["name"], values, dtype, edges)
 
 
@@ -143,7 +159,7 @@ def form_of_plain(plain: Header, variables: Sequence[Variable]) -> TableForm:
     """Make the form that `plain_form` described; it must be one that rows can come back in."""
     form = _form(plain, variables)
     n_values = [variable.n_values for variable in variables]
-    form.build(np.arange(max(n_values))[:, None] % n_values, variables)
+    form.build(np.arange(max(n_values))[:, None] % n_values, Decoder(variables))
     return form
 
 

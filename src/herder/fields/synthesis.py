@@ -28,7 +28,8 @@ from herder.core.summary import (
     counted,
     listed,
 )
-from herder.data.variables import Codes, decode
+from herder.data.decoding import Decoder
+from herder.data.variables import Codes
 from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
@@ -36,6 +37,7 @@ from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
+from herder.models.binned import bin_facts
 from herder.models.moments import Moments
 
 __all__ = ["Synthesis", "worst_cells"]
@@ -134,13 +136,15 @@ class Synthesis(Summarised):
 
     def chunks(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield the rows as columns of labels, in chunks of one size but for the last."""
+        decoder = Decoder(self.moments.variables)
         for codes in self.codes():
-            yield decode(codes, self.moments.variables)
+            yield decoder.columns(codes)
 
     def labels(self) -> dict[str, NDArray[Any]]:
         """Return every label of every column, in as many rows as the longest alphabet has."""
         n_values = np.array(self.moments.n_values)
-        return decode(np.arange(n_values.max())[:, None] % n_values, self.moments.variables)
+        decoder = Decoder(self.moments.variables)
+        return decoder.columns(np.arange(n_values.max())[:, None] % n_values)
 
     @property
     def diagnostics(self) -> MomentDiagnostics:
@@ -208,6 +212,7 @@ class Synthesis(Summarised):
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
+        used += bin_facts(self.moments.variables)
         blocks: list[Block] = [Facts([*used, *facts]), *warnings]
         if self.index is not None and self.index.one_in > 1:
             part = f"only one in {self.index.one_in} distinct rows was compared"
@@ -216,6 +221,7 @@ class Synthesis(Summarised):
             blocks.append(Facts(self._tail(self.count_above, found.moment_error)))
         text = f"{matched.title}. Each counts how often every combination of values occurs."
         sections = [Section("What was matched", [Text(text), names, *matched.blocks])]
+        sections += matched.sections
         reached = self.reached()
         if reached is not None:
             sections.append(Section("Pair by pair", self._agreement(reached)))

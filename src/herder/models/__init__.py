@@ -1,6 +1,8 @@
 """What is herded or sampled: variables, moments, features of cliques, pairwise models."""
 
-from herder.data.variables import Variable, decode, encode
+from herder.data.decoding import decode
+from herder.data.intervals import Interval
+from herder.data.variables import Variable, encode
 from herder.models.consistency import Contradiction
 from herder.models.exact import Exact, exact_samples
 from herder.models.features import CliqueFeatures
@@ -12,6 +14,7 @@ __all__ = [
     "CliqueFeatures",
     "Contradiction",
     "Exact",
+    "Interval",
     "Moments",
     "PairwiseModel",
     "PottsModel",

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._arguments import of_kind
-from herder.core.summary import Block, Summary, Table, Text, counted
+from herder.core.summary import Block, Facts, Summary, Table, Text, counted
+from herder.models.binned import bin_facts, bin_sections
 from herder.models.moments import Moments
 
 __all__ = [
@@ -310,4 +311,7 @@ def moments_summary(moments: Moments) -> Summary:
         blocks = [note, contradiction_table(found)]
     tables = f"{counted(len(moments.cliques), 'table')} of counts"
     columns = counted(moments.n_variables, "column")
-    return Summary(f"{tables} ({kinds}) of {columns}, {behind}", blocks)
+    if facts := bin_facts(moments.variables):
+        blocks.insert(0, Facts(facts))
+    title = f"{tables} ({kinds}) of {columns}, {behind}"
+    return Summary(title, blocks, bin_sections(moments.variables))

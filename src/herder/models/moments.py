@@ -24,7 +24,7 @@ from herder._arguments import iterated, listed, of_kind
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int, row_weights
 from herder.core.summary import Summarised, Summary
-from herder.data.variables import Codes, Variable, encode
+from herder.data.variables import Bins, Codes, Variable, encode
 from herder.models.counting import count_binary, count_cells
 from herder.models.layout import (
     CliqueLayout,
@@ -117,7 +117,7 @@ class Moments(Summarised):
         cliques: Iterable[Iterable[int | str]] | None = None,
         sample_weight: ArrayLike | None = None,
         missing: str = "error",
-        bins: int | Mapping[str, int] | None = None,
+        bins: Bins = "auto",
     ) -> Self:
         """Count a table.
 
@@ -133,10 +133,10 @@ class Moments(Summarised):
             How often each row counts; not negative.
         missing : {"error", "category"}, default "error"
             Whether missing values are refused or are a category of their own.
-        bins : int or mapping of column to int, optional
-            Bin numeric columns with more distinct values into that many quantiles.
+        bins : "auto", int, mapping of column to int, or None, default "auto"
+            How columns of numbers and dates are binned (see `MomentHerder`).
         """
-        codes = encode(X, missing=missing, bins=bins)
+        codes = encode(X, missing=missing, bins=bins, order=order)
         return cls.from_codes(codes, order, cliques=cliques, sample_weight=sample_weight)
 
     @classmethod
@@ -183,7 +183,7 @@ class Moments(Summarised):
         *,
         cliques: Iterable[Iterable[int | str]] | None = None,
         missing: str = "error",
-        bins: int | Mapping[str, int] | None = None,
+        bins: Bins = "auto",
         max_memory: int | None = None,
     ) -> Self:
         """Count a table that comes in parts, one part in memory at a time.
@@ -211,7 +211,7 @@ class Moments(Summarised):
         whole: Self | None = None
         for chunk in iterated(chunks, "chunks", "tables"):
             if whole is None:
-                codes = encode(chunk, missing=missing, bins=bins)
+                codes = encode(chunk, missing=missing, bins=bins, order=order)
                 whole = cls.from_codes(codes, order, cliques=chosen, max_memory=max_memory)
                 continue
             known = [growing(variable, missing) for variable in whole.variables]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.data.intervals import Interval, as_bins, inner_edges
 from herder.data.variables import Variable, alphabet
 from herder.models.consistency import MAX_LISTED, ROUNDING, Contradiction, clique_title
 from herder.models.counting import exclude
@@ -219,6 +220,8 @@ def _variable(reader: _Reader, name: str) -> Variable:
     if None in seen and None not in declared:
         values.append(None)
     labels = [value for value in values if value is not None]
+    if any(isinstance(label, Interval) for label in labels):
+        return _binned(name, alphabet(set(labels)), None in values)
     if column.blank is not None and not {0, 1} >= set(labels):
         shown = ", ".join(repr(value) for value in values)
         remedy = f": only a 0/1 column may leave it out, and this one has {shown}"
@@ -230,10 +233,27 @@ def _variable(reader: _Reader, name: str) -> Variable:
     return Variable(name, tuple(values), dtype)
 
 
+def _binned(name: str, labels: Sequence[Any], missing: bool) -> Variable:
+    """Return a column of bins; they have the order of numbers, whatever that in the file is."""
+    bins = as_bins(labels, name)
+    scale = next(label.scale for label in bins if isinstance(label, Interval))
+    whole = scale == 0 and all(isinstance(label, Interval | int) for label in bins)
+    dtype = "int64" if whole else "float64"
+    if isinstance(scale, str):
+        dtype = f"datetime64[{scale}]"
+    elif whole and missing:
+        dtype = "object"  # integers and None
+    values = (*bins, None) if missing else bins
+    return Variable(name, values, dtype, inner_edges(bins))
+
+
 def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
     """Fill in the cells that were not listed."""
     cliques = tuple(sorted(reader.entries, key=lambda clique: (len(clique), clique)))
-    code = [{value: c for c, value in enumerate(v.values)} for v in variables]
+    code = [
+        _codes(variable, column)
+        for variable, column in zip(variables, reader.columns.values(), strict=True)
+    ]
     tables: dict[Clique, NDArray[np.float64]] = {}
     ones: dict[Clique, tuple[float, float]] = {}
     for size, group in groupby(cliques, key=len):
@@ -256,6 +276,15 @@ def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
     counts = np.concatenate([tables[clique].ravel() for clique in cliques])
     totals = np.array([reader.entries[clique].total for clique in cliques])
     return Moments(variables, cliques, counts, totals, conflicts=_conflicts(reader, cliques))
+
+
+def _codes(variable: Variable, column: _Column) -> dict[Hashable, int]:
+    """Return the code of each label as it was read: bins may have been written otherwise."""
+    labels = variable.values
+    if variable.edges is not None:
+        read = alphabet((column.labels | column.declared.keys()) - {None})
+        labels = (*read, None) if None in labels else read
+    return {label: code for code, label in enumerate(labels)}
 
 
 def _conflicts(reader: _Reader, cliques: Sequence[Clique]) -> tuple[Contradiction, ...]:

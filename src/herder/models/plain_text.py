@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from herder.data.columns import is_missing
+from herder.data.intervals import read_interval
 from herder.data.numerals import is_int, is_number, python_reads
 
 __all__ = [
@@ -52,7 +53,7 @@ def label_text(label: Hashable) -> str:
 
 
 def read_label(field: Any) -> Hashable:
-    """Read a label: a number where it looks like one, else text; whole numbers are int."""
+    """Read a label: a number or bin where it looks like one, else text; whole numbers are int."""
     if not isinstance(field, str):
         if isinstance(field, float) and field.is_integer():
             return int(field)
@@ -66,7 +67,7 @@ def read_label(field: Any) -> Hashable:
         return int(text)
     if is_number(text) and math.isfinite(float(text)):
         return read_label(float(text))
-    return text
+    return read_interval(text) or text
 
 
 def name_text(name: str) -> str:

@@ -15,8 +15,11 @@ matter.
   probabilities when the totals differ. Otherwise cells that are not listed are zero when
   the listed ones add up to the total, and a single one left out is the rest.
 - Labels that read as numbers are numbers; in single quotes they are text, as are labels
-  with spaces around them. ``(missing)`` is the label of a missing value. Labels that are
-  neither numbers nor text come back as text, and bins keep their means, not their edges.
+  with spaces around them. ``(missing)`` is the label of a missing value. Other labels come
+  back as text.
+- ``[18, 25)`` is a bin: numbers from 18 up to, not including, 25, or dates such as
+  ``[2020-01-01, 2020-02-01)``. Values come back spread evenly over it, with the decimals that
+  its ends have. In a column of bins a single number is a bin by itself.
 - A row with nothing but ``variable_a`` (and ``value_a``) names a column (and one of its
   labels) ahead of its counts. It is needed only where columns or labels have an order
   other than that of first mention or that of sorting.
