@@ -268,6 +268,13 @@ HERDER_CASES = [
         {},
         "duplicate_share = 'x'",
     ),
+    (
+        {"index": {"duplicate_share": 0.5, "pair_share": 0.6, "one_in": 1, "binary": False}},
+        {},
+        "pair_share = 0.6",
+    ),
+    ({}, {"index.unique": np.zeros(99, np.uint8)}, "unique of shape"),
+    ({}, {"index.unique": np.full(4, 2, np.uint8)}, "unique from|unique of shape"),
 ]
 KERNEL = {"name": "gaussian", "bandwidth": 1.0}
 THINNED_CASES = [

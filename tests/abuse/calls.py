@@ -595,6 +595,9 @@ def _calls() -> dict[str, Callable[[], Call]]:
         "Moments.table": method("moments", "table", clique=lambda: [0, 1]),
         "Moments.probabilities": method("moments", "probabilities"),
         "Moments.contradictions": method("moments", "contradictions"),
+        "Moments.small_cells": method("moments", "small_cells", min_count=lambda: 3),
+        "Moments.merge_small": method("moments", "merge_small", min_count=lambda: 1),
+        "Moments.rounded": method("moments", "rounded", base=lambda: 2),
         "Moments.save": in_folder(lambda path: moments().save(path), suffix=".csv"),
         "Moments.load": in_folder(
             herder.Moments.load,

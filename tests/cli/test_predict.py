@@ -315,8 +315,10 @@ def test_models_from_python_and_tables(tmp_path):
         (("{model}", "{data}", "--top", 3), "--top must be left out without --explain, got 3"),
         (("{model}", "{data}", "--by", "confidence"), "--by must be left out without --explain"),
         (("{model}", "nowhere.svm"), "data must name a file that exists"),
-        (("nowhere", "{data}"), "nowhere must be a model of herder learn (.safetensors)"),
+        (("nowhere", "{data}"), "model must name a file that exists, got 'nowhere'"),
+        (("nowhere.safetensors", "{data}"), "a file that exists, got 'nowhere.safetensors'"),
         (("{data}", "{data}"), "must be a model of herder learn (.safetensors), got a file .svm"),
+        (("{other}", "{data}"), "must be a whole safetensors file, got: "),
         (("{model}", "{data}", "-o", "p.txt"), "output must end in .csv, .npz or .parquet"),
         (("{model}", "--explain", "-o", "p.csv"), "output must be left out without DATA"),
         (("{model}", "{data}", "--label", "y"), "label must be left out for svmlight lines"),
@@ -326,8 +328,9 @@ def test_models_from_python_and_tables(tmp_path):
 def test_errors_are_one_line(two, tmp_path, words, message):
     _, path, data = two
     empty = written(tmp_path / "empty.svm", "")
-    names = {"{model}": str(path), "{data}": str(data), "{empty}": str(empty)}
-    assert message in error_line(*(names.get(word, word) for word in words))
+    other = written(tmp_path / "other.safetensors", "no model")
+    names = {"{model}": path, "{data}": data, "{empty}": empty, "{other}": other}
+    assert message in error_line(*(names.get(str(word), word) for word in words))
 
 
 def test_lines_and_tables_are_told_apart(two, texts, tmp_path):

@@ -120,8 +120,8 @@ def test_synth_round_trip(binary_csv, tmp_path, suffix):
     assert re.search(r"used +only counts +of .*days.csv, none of its rows", text)
     assert re.search(r"moments +exact +counts of 200 rows", text)
     assert re.search(r"moment error +[\d.]+e-\d\d +at most, for", text)
-    assert re.search(r"copied rows +[\d.]+% +of the states equal a data row", text)
-    assert re.search(r"duplicates +[\d.]+% +of the data rows equal another", text)
+    assert re.search(r"copied rows +[\d.]+% +equal a row of the table; of its own rows", text)
+    assert re.search(r"unique found +\d+ of \d+ +of its unique rows were made", text)
     table = read(binary_csv)
     expected = MomentHerder().fit_moments(Moments.from_data(table)).sample(400)
     for made, wanted in zip(read(out).values(), expected.values(), strict=True):

@@ -18,11 +18,11 @@ from herder import (
 )
 from herder.core.diagnostics import Diagnosis
 from herder.data import open_table, write_table
-from herder.data.variables import Codes
+from herder.data.variables import Codes, encode
 from herder.fields import synthesis
 from herder.fields.diagnostics import VERDICTS
 from herder.fields.live import Trace
-from herder.fields.row_index import RowIndex
+from herder.fields.row_index import Copies, CopyCount, RowIndex
 from herder.fields.synthesis import worst_cells
 from herder.report import page_html
 from tests.naming import refuses
@@ -31,7 +31,7 @@ ROWS = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
 NAMES = ("x0", "x1", "x2")
 
 
-def made(model: MomentHerder, n: int, **options):
+def made(model: MomentHerder, n: int | None, **options):
     run = model.synthesise(n, **options)
     return run, np.concatenate(list(run.codes()))
 
@@ -109,13 +109,18 @@ def test_counts_that_need_too_much_memory_are_refused(file):
 def test_an_index_within_a_memory_limit_keeps_a_part_of_the_rows():
     rng = np.random.default_rng(4)
     rows = rng.integers(0, 2, size=(4000, 14))
-    whole = RowIndex.over([rows], binary=True)
-    part = RowIndex.over([rows], binary=True, n_rows=4000, max_memory=4 * 24 * 1000)
+    codes = encode(rows)
+    whole = RowIndex.over([codes])
+    part = RowIndex.over([codes], n_rows=4000, max_memory=4 * 24 * 1000)
     assert (whole.one_in, part.one_in) == (1, 4)
     assert len(part.hashes) == pytest.approx(len(whole.hashes) / 4, rel=0.2)
     assert part.duplicate_share == pytest.approx(whole.duplicate_share, abs=0.05)
-    copied, compared = part.count(rows)
-    assert copied == compared < 2000
+    found = CopyCount(part, codes.variables)
+    found.add(codes.rows)
+    assert found.copies is not None
+    assert found.copies.copied == 1
+    assert len(part.hashes) <= found.copies.n_rows < 2000
+    assert found.copies.unique_found == found.copies.n_unique
     assert part.counts is not None
     assert np.array_equal(part.counts, count_distribution(rows))
 
@@ -155,8 +160,10 @@ def test_the_text_says_what_was_matched_and_copied(run):
     assert re.search(r"moments +exact +counts of 5 rows", text)
     error = re.escape(f"{found.moment_error:.2e}")
     assert re.search(rf"moment error +{error} +at most", text)
-    assert re.search(rf"copied rows +{found.copied:.2%} ", text)
-    assert re.search(rf"duplicates +{found.duplicate_share:.2%} ", text)
+    assert re.search(rf"copied rows +{found.copied:.2%} +equal a row of the table;", text)
+    assert f"of its own rows {found.duplicate_share:.2%} equal another" in text
+    assert re.search(r"unique copied +100.00% +equal a row that is unique there", text)
+    assert re.search(r"unique found +5 of 5 +of its unique rows were made", text)
 
 
 def test_the_page_shows_what_an_auditor_asks(run):
@@ -184,6 +191,11 @@ def test_every_verdict_has_words(run, verdict):
     assert f'<p class="{level}">{words}</p>' in page_html(found.summary())
     assert re.search(f"weights +{verdict} +a reason", str(found))
     assert ("distance" in str(found)) == (verdict != "bounded")
+
+
+def test_restarts_at_rows_are_advised_with_what_they_take(run):
+    found = replace(run.diagnostics, growth=Diagnosis("stuck search", "a reason"))
+    assert "restarts at rows of the table, which then enter the run" in page_html(found.summary())
 
 
 def test_words_above_a_rising_curve_do_not_say_that_it_is_level(run):
@@ -215,9 +227,15 @@ def test_more_states_are_advised_only_where_they_help(run):
 
 
 def test_copies_that_stand_out_are_a_warning(run):
-    found = replace(run.diagnostics, copied=0.25, duplicate_share=0.05)
-    assert "Warning: far more states copy a data row than chance explains" in str(found)
-    assert "Warning" not in str(replace(found, duplicate_share=0.5))
+    plain = Copies(100, 0.25, 0.05)
+    words = "Warning: far more rows copy a row of the table than chance explains"
+    for known in ({"copies": plain}, {"copies_binned": plain}):
+        nothing = {"copies": None, "copies_binned": None}
+        assert words in str(replace(run.diagnostics, **{**nothing, **known}))
+    likely = replace(plain, duplicate_share=0.5, unique_copied=0.02, unique_expected=0.01)
+    assert "Warning" not in str(replace(run.diagnostics, copies=likely))
+    unique = replace(likely, unique_copied=0.04)
+    assert words in str(replace(run.diagnostics, copies=unique))
 
 
 def test_counts_without_a_table():
@@ -272,8 +290,11 @@ def test_the_number_of_rows_is_that_of_the_counts():
     shares = Moments.from_counts([[0.4, 0.2], [0.2, 0.6]], total=1)
     with refuses("n_samples", match="no common total"):
         MomentHerder().fit_moments(shares).synthesise()
-    with refuses("n_samples", match="a single row"):
-        MomentHerder().fit(ROWS[:1]).synthesise()
+    certain = Moments.from_counts([[1, 1], [1, 1]], total=1)
+    with refuses("n_samples", match="shares of one"):
+        MomentHerder().fit_moments(certain).synthesise()
+    alone, rows = made(MomentHerder().fit(ROWS[:1]), None)
+    assert (alone.n_rows, rows.tolist()) == (1, ROWS[:1].tolist())
 
 
 def test_worst_cells_come_worst_first(run):
@@ -303,7 +324,9 @@ def test_moments_bounds_and_estimates_describe_themselves():
     assert lines == [
         "6 tables of counts (3 single columns, 3 pairs) of 3 columns, counted from 5 rows",
         "contradictions: none (they come from rows)",
+        "smallest count above zero: 1, in 7 cells",
     ]
+    assert (moments.counts == 1).sum() == 7
     wrong = Moments.from_counts([[40, 45], [45, 60]], total=100, contradictions="allow")
     text = str(wrong)
     assert "Warning: contradictions: 1, the worst first" in text

@@ -15,6 +15,7 @@ from herder import (
     swendsen_wang,
 )
 from herder.samplers.annealing import AnnealingWarning
+from herder.samplers.notes import _remedies
 from herder.samplers.scan_check import _pieces
 from tests.naming import refuses
 
@@ -118,6 +119,11 @@ def test_notes_say_what_speaks_against_a_run():
 def test_chains_that_do_not_agree_are_told_what_the_sampler_has(sampler, model, remedies):
     notes = sampler(model, 60, n_chains=8, keep=False).notes
     assert sum(note.endswith(f"do not agree; take {remedies}") for note in notes) == 1
+
+
+def test_swendsen_wang_is_not_advised_to_itself():
+    assert _remedies("herded-gibbs", COLD) == "more sweeps, a burn-in or Swendsen-Wang"
+    assert _remedies("swendsen-wang", COLD) == "more sweeps or a burn-in"
 
 
 def test_weights_that_are_used_once_are_told_early(caplog):

@@ -105,6 +105,8 @@ def predict(
     None and ?), each with its more probable value given the other cells of the row, and is
     explained by its couplings.
     """
+    if not model.exists():
+        raise FileNotFoundError(f"model must name a file that exists, got {str(model)!r}")
     if model.suffix.lower() not in MODELS:
         rule = "be a model of herder learn (.safetensors)"
         raise ParameterError("model", rule, got=f"a file {model.suffix or 'without a suffix'}")

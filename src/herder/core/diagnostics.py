@@ -46,7 +46,9 @@ __all__ = [
     "weight_norms",
 ]
 
-GrowthVerdict: TypeAlias = Literal["bounded", "inconsistent moments", "stuck search", "undecided"]
+GrowthVerdict: TypeAlias = Literal[
+    "bounded", "inconsistent moments", "rounded counts", "stuck search", "undecided"
+]
 
 #: Exponent above which growth counts as linear: half-way between 1 and the 1/2 of a random
 #: walk, which weights of many features resemble before they fill their bounded region.
@@ -102,8 +104,9 @@ class Diagnosis:
     Attributes
     ----------
     verdict : str
-        ``"bounded"``, ``"inconsistent moments"``, ``"stuck search"``, or ``"undecided"`` (they
-        grow, and neither cause is certified).
+        ``"bounded"``, ``"inconsistent moments"``, ``"rounded counts"`` (moments that are
+        inconsistent only as far as rounding explains), ``"stuck search"``, or ``"undecided"``
+        (they grow, and neither cause is certified).
     reason : str
         What was certified, in a sentence.
     distance : float

@@ -12,7 +12,7 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array
 from herder.data.source import repeated
 
-__all__ = ["Column", "is_missing", "named_columns", "read_column", "table_columns"]
+__all__ = ["Column", "as_numbers", "is_missing", "named_columns", "read_column", "table_columns"]
 
 #: Integers within a range this wide are counted; others are sorted, which is slower.
 COUNTED_RANGE = 65_536
@@ -82,6 +82,27 @@ def is_missing(value: object) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return bool(value != value)
+
+
+def as_numbers(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as floats, and dates as microseconds since 1970; NaN where one is missing.
+
+    Examples
+    --------
+    >>> as_numbers(np.array([2, None], object)), as_numbers(np.array(["1970-01-02"], "M8[D]"))
+    (array([ 2., nan]), array([8.64e+10]))
+    """
+    if values.dtype.kind == "O":
+        known = np.array([not is_missing(value) for value in values.tolist()], dtype=bool)
+        present = values[known].tolist()
+        numeric = all(isinstance(value, int | float) for value in present)
+        numbers = np.full(len(values), np.nan)
+        numbers[known] = as_numbers(np.array(present, float if numeric else "M8[us]"))
+        return numbers
+    if values.dtype.kind == "M":
+        ticks = values.astype("M8[us]").astype(np.int64).astype(np.float64)
+        return np.where(np.isnat(values), np.nan, ticks)
+    return values.astype(np.float64)
 
 
 def table_columns(X: object, names: Sequence[str] | None) -> list[Column]:

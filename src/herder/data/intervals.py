@@ -21,6 +21,7 @@ __all__ = [
     "date_ticks",
     "date_unit",
     "inner_edges",
+    "joined",
     "read_dates",
     "read_interval",
 ]
@@ -129,6 +130,33 @@ def _ends(label: Any) -> tuple[float, float]:
     if isinstance(label, Interval):
         return label.start, Interval(label.high, label.high + 1, label.scale).start
     return float(label), float(label)
+
+
+def joined(labels: Sequence[Hashable], low: int, high: int) -> Interval:
+    """Return one bin in place of two neighbours among the bins and numbers of a column.
+
+    Examples
+    --------
+    >>> print(joined([2, Interval(3, 6, 0)], 0, 1), joined([0.5, 2], 0, 1))
+    [2, 6) [0.5, 2.1)
+    """
+    dates = [x.scale for x in labels if isinstance(x, Interval) and isinstance(x.scale, str)]
+    scale: Any = dates[0] if dates else max(_decimals(x) for x in labels if x is not None)
+
+    def ends(label: Any) -> tuple[int, int]:
+        if isinstance(label, Interval):
+            bin = label if dates else label.at(scale)
+            return bin.low, bin.high
+        step = int(Decimal(repr(label)).scaleb(scale) // 1)
+        return step, step + 1
+
+    return Interval(ends(labels[low])[0], ends(labels[high])[1], scale)
+
+
+def _decimals(label: Any) -> int:
+    if isinstance(label, Interval):
+        return int(label.scale)
+    return max(-int(Decimal(repr(label)).normalize().as_tuple().exponent), 0)
 
 
 def inner_edges(values: Sequence[Hashable]) -> tuple[float, ...]:

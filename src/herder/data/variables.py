@@ -19,7 +19,7 @@ from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError, ParameterTypeError, with_nearest
 from herder._validation import one_of, positive_int
 from herder.data.binning import MAX_LABELS, auto_bins, bins_of
-from herder.data.columns import Column, table_columns
+from herder.data.columns import Column, as_numbers, table_columns
 from herder.data.intervals import Interval, date_ticks, inner_edges, read_dates
 from herder.data.source import TableSource
 
@@ -100,10 +100,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Codes:
-    """A coded table: ``rows`` is (n, D) int8 or int16, or a 0/1 matrix in CSR form."""
+    """A coded table: ``rows`` is (n, D) int8 or int16, or a 0/1 matrix in CSR form.
+
+    ``numbers`` are the values of the binned columns before binning, by position; NaN if missing.
+    """
 
     variables: tuple[Variable, ...]
     rows: Any
+    numbers: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     def dense(self, index: NDArray[np.intp] | slice) -> NDArray[np.integer]:
         """Return some rows as a dense array of codes."""
@@ -169,9 +173,12 @@ def encode(
         _check_column(column, missing)
         out.append(known or _measurement(column, n, auto) or _category(column))
     rows = np.empty((len(columns[0].index), len(columns)), dtype=code_dtype(out))
+    numbers: dict[int, NDArray[np.float64]] = {}
     for j, (column, variable) in enumerate(zip(columns, out, strict=True)):
         rows[:, j] = _codes_of(column, variable)[column.index]
-    return Codes(tuple(out), rows)
+        if variable.edges is not None:
+            numbers[j] = as_numbers(np.array(column.labels, dtype=object))[column.index]
+    return Codes(tuple(out), rows, numbers)
 
 
 def file_bins(

@@ -127,7 +127,7 @@ def count_bounds(moments: Moments, *, tail: bool = False, method: str = "auto") 
     >>> count_bounds(singles, tail=True).upper
     array([1. , 0.5, 0. ])
     """
-    of_kind(moments, "moments", Moments, "Moments")
+    _require_exact(of_kind(moments, "moments", Moments, "Moments"))
     one_of(method, "method", ("auto", "joint", "binomial"))
     tail = flag(tail, "tail")
     if not moments.is_binary:
@@ -183,7 +183,7 @@ def expectation_bounds(
     >>> float(bounds.lower), float(bounds.upper)
     (0.25, 0.75)
     """
-    of_kind(moments, "moments", Moments, "Moments")
+    _require_exact(of_kind(moments, "moments", Moments, "Moments"))
     check_function(function, "function")
     states = _all_states(moments)
     rule = f"return one value or one row for each of {len(states)} states"
@@ -258,6 +258,12 @@ class _Programme:
             if result.status in (0, 2):
                 break
         return result
+
+
+def _require_exact(moments: Moments) -> None:
+    if moments.rounding:
+        got = f"counts rounded to multiples of {moments.rounding:g}"
+        raise ParameterError("moments", "be exact, to imply bounds", got=got)
 
 
 def _inconsistent() -> ValueError:

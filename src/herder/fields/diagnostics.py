@@ -18,7 +18,7 @@ from herder.core.summary import (
     counted,
 )
 from herder.fields.live import MomentHerd, Trace
-from herder.fields.row_index import RowIndex
+from herder.fields.row_index import Copies, CopyCount
 from herder.maximise.coordinate import ascend
 from herder.maximise.exhaustive import best_state, n_states
 
@@ -46,6 +46,19 @@ ENTERED = {
     True: "Searches started again at rows of the table, so rows of it did enter the run.",
 }
 
+#: How shares of copies are to be read.
+COPIES = (
+    "A row can equal a row of the table by chance: where there are few columns or a few very "
+    "common rows, it must. The table shows what chance explains: about as many new rows of the "
+    "same source would be copies as rows of the table equal another, and as many would be copies "
+    "of unique rows as rows of the table equal exactly one other. A copy of a row that is unique "
+    "in the table may point to one person."
+)
+COPIES_BINNED = (
+    f"{COPIES} Columns that are binned are compared twice: by their values as they are written "
+    "out, and by the bins they lie in, which is how they were counted."
+)
+
 #: What is said of weights that will stay bounded, but have not levelled off.
 RISING_WORDS = (
     "The weights still grow, more slowly than the number of states: the error falls, but not yet "
@@ -62,10 +75,17 @@ VERDICTS: dict[str, tuple[Level, str]] = {
         "No table of rows can have all the given counts: they contradict each other. The rows "
         "follow the nearest counts that the herd can reach; more rows will not reduce the error.",
     ),
+    "rounded counts": (
+        "plain",
+        "The given counts are rounded, so that they do not add up exactly. The rows follow the "
+        "nearest counts that do; the error stays within the rounding, and more rows will not "
+        "reduce it further.",
+    ),
     "stuck search": (
         "warning",
         "The search for the next row missed better ones, so the error does not fall as it "
-        "should. Try restarts at rows, or another encoding.",
+        "should. Try another encoding, or restarts at rows of the table, which then enter the "
+        "run.",
     ),
     "undecided": (
         "warning",
@@ -111,12 +131,21 @@ class MomentDiagnostics(Summarised):
         nearest consistent moments when they contradict each other (see ``growth``).
     contradictions : tuple of str
         What no table could have among the given moments, worst first.
-    copied : float or None
-        Share of the states that equal a data row.
-    duplicate_share : float or None
-        Share of the data rows that equal another data row: what to expect by chance.
+    copies : Copies or None
+        Rows that equal a row of the table, all values being compared as they are written out.
+    copies_binned : Copies or None
+        The same by the bins of columns that are binned.
     restarts_at : {"visited", "rows", "none"}
         Where searches started again.
+    rounding : float
+        What the given counts were rounded to multiples of; 0 if they were not.
+
+    Attributes
+    ----------
+    copied : float or None
+        Share of the rows that equal a row of the table.
+    duplicate_share : float or None
+        Share of the table's rows that equal another: what to expect by chance.
     """
 
     n_steps: int
@@ -132,18 +161,27 @@ class MomentDiagnostics(Summarised):
     growth: Diagnosis
     distance: float
     contradictions: tuple[str, ...] = ()
-    copied: float | None = None
-    duplicate_share: float | None = None
+    copies: Copies | None = None
+    copies_binned: Copies | None = None
     restarts_at: str = "visited"
+    rounding: float = 0.0
 
     twins = renamed_attribute("twins", "duplicate_share")
 
     @property
+    def copied(self) -> float | None:
+        """Share of the rows that equal a row of the table."""
+        return None if self.copies is None else self.copies.copied
+
+    @property
+    def duplicate_share(self) -> float | None:
+        """Share of the table's rows that equal another."""
+        return None if self.copies is None else self.copies.duplicate_share
+
+    @property
     def copies_stand_out(self) -> bool:
-        """Whether far more states copy a data row than data rows copy each other."""
-        if self.copied is None or self.duplicate_share is None:
-            return False
-        return self.copied > 0.01 and self.copied > 3 * self.duplicate_share
+        """Whether far more rows are copies, of any row or of unique ones, than chance explains."""
+        return any(found.stand_out for found in (self.copies, self.copies_binned) if found)
 
     @property
     def still_rising(self) -> bool:
@@ -162,6 +200,8 @@ class MomentDiagnostics(Summarised):
         error = f"at most, for {', '.join(self.worst)}" if self.moment_error else "at most"
         if self.growth.verdict == "inconsistent moments":
             error += "; it will not fall: no table has all these counts"
+        elif self.growth.verdict == "rounded counts":
+            error += "; within the rounding of the counts"
         elif self.rate > SLOW_RATE:
             more = "" if self.growth.verdict == "stuck search" else " yet: more states are needed"
             error += f"; hardly falling (t^{self.rate:.2f}){more}"
@@ -170,7 +210,8 @@ class MomentDiagnostics(Summarised):
         growing = "rising slowly" if self.still_rising else self.growth.verdict
         form, units = "rounded", f"shares, to multiples of 1/{self.total:,}"
         if self.exact:
-            form, units = "exact", f"counts of {counted(self.total, 'row')}, as they are"
+            how = f"to multiples of {self.rounding:g}" if self.rounding else "as they are"
+            form, units = "exact", f"counts of {counted(self.total, 'row')}, {how}"
         facts = [
             Fact("moments", form, "", units),
             Fact("moment error", self.moment_error, ".2e", error),
@@ -180,11 +221,13 @@ class MomentDiagnostics(Summarised):
         ]
         if self.growth.verdict != "bounded":
             facts.append(Fact("distance", self.distance, ".2e", "from the given moments"))
-        if self.copied is not None:
-            facts += [
-                Fact("copied rows", self.copied, ".2%", "of the states equal a data row"),
-                Fact("duplicates", self.duplicate_share, ".2%", "of the data rows equal another"),
-            ]
+        how = "" if self.copies_binned is None else ", all values as written"
+        for found, label, what in (
+            (self.copies, "", f"of the table{how}"),
+            (self.copies_binned, ", binned", "of the table in all bins"),
+        ):
+            if found is not None:
+                facts += _copy_facts(found, label, what)
         return facts
 
     def warnings(self) -> list[Text]:
@@ -194,8 +237,8 @@ class MomentDiagnostics(Summarised):
             n, worst = len(self.contradictions), self.contradictions[0]
             warnings.append(f"contradictions: {n:,}, the worst: {worst}")
         if self.copies_stand_out:
-            copies = "far more states copy a data row than chance explains"
-            warnings.append(f"{copies}; do not publish these states as anonymous")
+            copies = "far more rows copy a row of the table than chance explains"
+            warnings.append(f"{copies}; do not publish them as anonymous")
         return [Text(warning, "warning") for warning in warnings]
 
     def sections(self) -> list[Section]:
@@ -208,11 +251,8 @@ class MomentDiagnostics(Summarised):
             Fact("typical error", self.moment_error_rms, ".2e", "root mean square of all"),
             Fact("rate", f"T^{self.rate:.2f}", "", "-1 is the best there is, random rows: -0.5"),
         ]
-        chance = (
-            "A state can equal a data row by chance: where there are few columns or a few very "
-            "common rows, it must. The data show what chance explains: rows that equal each other."
-        )
-        if self.copied is None:
+        chance = COPIES_BINNED if self.copies_binned else COPIES
+        if self.copies is None:
             chance = "The table itself was not available, so nothing was compared."
         falling = Picture(
             "error",
@@ -234,10 +274,20 @@ class MomentDiagnostics(Summarised):
         ]
 
 
-def moment_diagnostics(
-    live: MomentHerd, index: RowIndex | None = None, copied: float | None = None
-) -> MomentDiagnostics:
-    """Return the diagnostics of the counted steps; ``copied`` is the share of copies."""
+def _copy_facts(found: Copies, label: str, what: str) -> list[Fact]:
+    """Return how many rows are copies, of any row and of unique ones, and how many by chance."""
+    own = f"of its own rows {found.duplicate_share:.2%} equal another"
+    facts = [Fact(f"copied rows{label}", found.copied, ".2%", f"equal a row {what}; {own}")]
+    if found.unique_copied is not None:
+        once = f"equal a row that is unique there; about {found.unique_expected:.2%} by chance"
+        n, there = f"{found.unique_found:,} of {found.n_unique:,}", "of its unique rows were made"
+        facts.append(Fact(f"unique copied{label}", found.unique_copied, ".2%", once))
+        facts.append(Fact(f"unique found{label}", n, "", there))
+    return facts
+
+
+def moment_diagnostics(live: MomentHerd, found: CopyCount | None = None) -> MomentDiagnostics:
+    """Return the diagnostics of the counted steps; ``found`` has compared the states."""
     trace, counts, errors = live.trace, live.step_counts, live.cell_errors()
     features = live.features
     at = int(np.argmax(np.abs(errors)))
@@ -259,10 +309,22 @@ def moment_diagnostics(
         growth=_explain(live, trace),
         distance=float(np.linalg.norm(live.errors())),
         contradictions=tuple(str(found) for found in live.moments.contradictions()),
-        copied=copied,
-        duplicate_share=None if index is None else index.duplicate_share,
+        copies=None if found is None else found.copies,
+        copies_binned=None if found is None else found.binned,
         restarts_at=live.restarts,
+        rounding=live.moments.rounding,
     )
+
+
+def _rounding(live: MomentHerd) -> float:
+    """Return how far counts that were rounded can be from those of the table they come from.
+
+    A count is off by half a multiple, its total by another half; a feature is one cell, or a sum
+    of all cells of a table.
+    """
+    features, moments = live.features, live.moments
+    cells = 1 if features.encoding == "indicator" else int(np.diff(features.layout.offsets).max())
+    return cells * moments.rounding / float(moments.totals.min()) * np.sqrt(features.n_features)
 
 
 def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
@@ -280,6 +342,10 @@ def _explain(live: MomentHerd, trace: Trace) -> Diagnosis:
     found = max(paths, key=lambda path: path.exponent)
     if not found.linear:
         return Diagnosis("bounded", f"no linear growth: weights go like t^{found.exponent:.2f}")
+    distance = float(np.linalg.norm(live.errors()))
+    if 0 < distance <= _rounding(live):
+        reason = f"counts rounded to multiples of {live.moments.rounding:g} do not add up exactly"
+        return Diagnosis("rounded counts", reason, distance)
     features, position = live.features, live.position
     weights, total = position.weights, features.units.total
     state = ascend(features, weights, position.state)

@@ -25,13 +25,13 @@ from herder.core.state import State, nest, unnest
 from herder.data.decoding import Decoder
 from herder.data.source import TableSource, silent
 from herder.data.table_form import TableForm, read_form
-from herder.data.variables import Bins, Codes, encode, file_bins
+from herder.data.variables import Bins, encode, file_bins
 from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
 from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_codes
 from herder.fields.row_filter import RowFilter, read_where
-from herder.fields.row_index import RowIndex, index_source, restart_rows
+from herder.fields.row_index import CopyCount, RowIndex, index_source, restart_rows, some_rows
 from herder.fields.synthesis import Synthesis
 from herder.models.features import as_encoding
 from herder.models.moments import Moments
@@ -147,7 +147,7 @@ class MomentHerder(BaseEstimator):
         self._adopt(moments, form)
         if sample_weight is not None:  # a row that does not count is no row
             weight = row_weights(sample_weight, codes.rows.shape[0])
-            codes = Codes(codes.variables, codes.rows[weight > 0])
+            codes = some_rows(codes, weight > 0)
         self._rows = restart_rows(codes)
         self._index = RowIndex.of(codes)
         if sample_weight is not None:
@@ -255,8 +255,8 @@ class MomentHerder(BaseEstimator):
         check_fitted(self, "moments_")
         if n_samples is None:
             n_samples = self.moments_.common_total
-            if n_samples is None or n_samples < 2:
-                found = "have no common total" if n_samples is None else "are of a single row"
+            if n_samples is None or (n_samples == 1 and not self.moments_.from_rows):
+                found = "have no common total" if n_samples is None else "are shares of one"
                 raise ParameterError("n_samples", f"be given: the counts {found}")
         if positive_int(n_samples, "n_samples") > MAX_STEPS:
             raise ParameterError("n_samples", "be at most 2**53", n_samples)
@@ -278,12 +278,12 @@ class MomentHerder(BaseEstimator):
         position = resume.position if isinstance(resume, MomentHerding) else resume
         live = self.start(resume=position)
         samples = live.advance(n_samples)
-        share = None
+        variables, found = self.moments_.variables, None
         if self._index is not None:
-            copied, compared = self._index.count(samples)
-            share = copied / max(compared, 1)
-        self.diagnostics_ = moment_diagnostics(live, self._index, share)
-        return MomentHerding(samples, self.moments_.variables, live.position, self.diagnostics_)
+            found = CopyCount(self._index, variables)
+            found.add(samples)
+        self.diagnostics_ = moment_diagnostics(live, found)
+        return MomentHerding(samples, variables, live.position, self.diagnostics_)
 
     def average(self, function: Callable[[Any], ArrayLike], n_samples: int) -> Any:
         """Average a function of the row over ``sample(n_samples)`` without keeping the rows.

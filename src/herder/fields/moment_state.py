@@ -70,7 +70,8 @@ def moments_to_state(moments: Moments) -> State:
     }
     conflicts = [asdict(conflict) for conflict in moments.conflicts]
     from_rows = bool(moments.from_rows)
-    return arrays, {"variables": columns, "from_rows": from_rows, "conflicts": conflicts}
+    header = {"variables": columns, "from_rows": from_rows, "conflicts": conflicts}
+    return arrays, {**header, "rounding": float(moments.rounding)}
 
 
 def moments_from_state(arrays: Arrays, header: Header) -> Moments:
@@ -98,6 +99,7 @@ def moments_from_state(arrays: Arrays, header: Header) -> Moments:
         totals,
         read_number(header, "from_rows", bool),
         tuple(read_record(Contradiction, plain) for plain in header["conflicts"]),
+        read_number({"rounding": 0.0, **header}, "rounding", float),
     )
 
 

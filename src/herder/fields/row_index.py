@@ -1,25 +1,34 @@
-"""What is kept of the rows of a table: hashes, to find copies, and rows to restart from."""
+"""What is kept of the rows of a table: hashes, to find copies, and rows to restart from.
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Self
+A row that equals a row of the table may do so by chance. Two shares of the table itself say how
+often a new row of the same source would: leave one row out, and it equals one of the others if it
+is a duplicate, and one that is unique among the others if it occurs exactly twice.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.plain import Arrays, Header, read_array, read_number
-from herder.core.state import State
+from herder.core.state import State, nest, unnest
+from herder.data.columns import as_numbers
+from herder.data.decoding import decode
 from herder.data.source import TableSource
-from herder.data.variables import Codes, encode
+from herder.data.variables import Codes, Variable, encode
 from herder.models.moments import Moments
 
-__all__ = ["RowIndex", "index_source", "restart_rows"]
+__all__ = ["Copies", "CopyCount", "RowIndex", "index_source", "restart_rows", "some_rows"]
 
 #: Rows hashed at a time.
 BLOCK = 65_536
 
 #: Distinct data rows that restarts may begin from; of larger tables evenly spaced ones.
 MAX_RESTART_ROWS = 16_384
+
+Numbers = Mapping[int, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -33,61 +42,82 @@ class RowIndex:
     Parameters
     ----------
     hashes : ndarray of uint64
-        Distinct hashes, sorted.
+        Distinct hashes of the rows, as codes, sorted.
     duplicate_share : float
         Share of rows that equal another row.
     one_in : int
         A power of two; 1 keeps all.
     counts : ndarray or None
         P(k), the share of rows with k ones, of 0/1 columns.
+    unique : ndarray of bool or None
+        Which hashes belong to one row only; None in files of earlier versions.
+    pair_share : float
+        Share of rows that equal exactly one other row.
+    values : RowIndex or None
+        The same of the rows before binning, where columns are binned.
     """
 
     hashes: NDArray[np.uint64]
     duplicate_share: float
     one_in: int = 1
     counts: NDArray[np.float64] | None = None
+    unique: NDArray[np.bool_] | None = None
+    pair_share: float = 0.0
+    values: "RowIndex | None" = None
 
     @classmethod
     def of(cls, codes: Codes) -> "RowIndex":
         """Hash every row of a table."""
-        blocks = (codes.dense(slice(k, k + BLOCK)) for k in range(0, codes.rows.shape[0], BLOCK))
-        return cls.over(blocks, binary=all(v.is_binary for v in codes.variables))
+        starts = range(0, codes.rows.shape[0], BLOCK)
+        return cls.over(some_rows(codes, slice(k, k + BLOCK)) for k in starts)
 
     @classmethod
     def over(
-        cls,
-        blocks: Iterable[NDArray[np.integer]],
-        *,
-        binary: bool,
-        n_rows: int = 0,
-        max_memory: float = np.inf,
+        cls, blocks: Iterable[Codes], *, n_rows: int = 0, max_memory: float = np.inf
     ) -> "RowIndex":
         """Hash blocks of ``n_rows`` rows in all, with a quarter of ``max_memory`` bytes.
 
-        Of ``binary`` rows the ones are counted.
+        Of 0/1 columns the ones are counted.
         """
-        one_in = 1
-        # kept once, sorted once, and counted: 8 bytes each
-        while 24 * n_rows / one_in > max_memory / 4:
-            one_in *= 2
-        parts: list[NDArray[np.uint64]] = []
-        ones = np.zeros(1, dtype=np.int64)
+        one_in = 0
+        coded: list[NDArray[np.uint64]] = []
+        valued: list[NDArray[np.uint64]] = []
+        ones: Any = 0
         for block in blocks:
-            parts.append(_selected(block, one_in))
-            if binary:
-                sums = block.sum(axis=1, dtype=np.intp)
-                ones = np.bincount(sums, minlength=block.shape[1] + 1) + ones
-        hashes = np.concatenate(parts)
-        distinct, times = np.unique(hashes, return_counts=True)
-        share = float(times[times > 1].sum() / max(len(hashes), 1))
-        return cls(distinct, share, one_in, ones / ones.sum() if binary else None)
+            rows = block.dense(slice(None))
+            if not one_in:
+                # kept once, sorted once, and counted: 8 bytes each, by codes and by values
+                needed, one_in = 24 * n_rows * (2 if block.numbers else 1), 1
+                while needed / one_in > max_memory / 4:
+                    one_in *= 2
+            coded.append(_selected(row_hashes(rows, {}), one_in))
+            if block.numbers:
+                valued.append(_selected(row_hashes(rows, block.numbers), one_in))
+            if all(variable.is_binary for variable in block.variables):
+                sums = rows.sum(axis=1, dtype=np.intp)
+                ones = np.bincount(sums, minlength=rows.shape[1] + 1) + ones
+        counts = ones / ones.sum() if isinstance(ones, np.ndarray) else None
+        values = cls._sorted(valued, one_in) if valued else None
+        return replace(cls._sorted(coded, one_in), counts=counts, values=values)
+
+    @classmethod
+    def _sorted(cls, parts: list[NDArray[np.uint64]], one_in: int) -> "RowIndex":
+        distinct, times = np.unique(np.concatenate(parts), return_counts=True)
+        n = max(int(times.sum()), 1)
+        duplicates, pairs = int(times[times > 1].sum()) / n, 2 * int((times == 2).sum()) / n
+        return cls(distinct, duplicates, one_in, None, times == 1, pairs)
 
     def to_state(self) -> State:
         """Return the hashes and P(k), and a header that JSON can hold."""
-        binary, share = self.counts is not None, self.duplicate_share
-        counts: Arrays = {} if self.counts is None else {"counts": self.counts}
-        facts = {"duplicate_share": share, "one_in": self.one_in, "binary": binary}
-        return {"hashes": self.hashes, **counts}, facts
+        arrays: Arrays = {"hashes": self.hashes}
+        header: Header = {"duplicate_share": self.duplicate_share, "one_in": self.one_in}
+        header |= {"binary": self.counts is not None, "pair_share": self.pair_share}
+        if self.counts is not None:
+            arrays["counts"] = self.counts
+        if self.unique is not None:
+            arrays["unique"] = self.unique.astype(np.uint8)
+        own, header["values"] = ({}, None) if self.values is None else self.values.to_state()
+        return arrays | nest("values.", own), header
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
@@ -95,33 +125,148 @@ class RowIndex:
         hashes = read_array(arrays, "hashes", (None,), np.uint64)
         if (hashes[1:] <= hashes[:-1]).any():
             raise ValueError("hashes that are not in order")
-        share = read_number(header, "duplicate_share", float)
+        shares = {"pair_share": 0.0, **header}
+        share = read_number(shares, "duplicate_share", float)
+        pairs = read_number(shares, "pair_share", float)
         one_in = read_number(header, "one_in")
-        if share > 1 or one_in < 1 or one_in & (one_in - 1):
-            raise ValueError(f"duplicate_share = {share}, one_in = {one_in}")
+        if share > 1 or pairs > share or one_in < 1 or one_in & (one_in - 1):
+            raise ValueError(f"duplicate_share = {share}, pair_share = {pairs}, one_in = {one_in}")
         binary = header["binary"]
         counts = read_array(arrays, "counts", (None,), low=0, high=1) if binary else None
-        return cls(hashes, share, one_in, counts)
-
-    def count(self, samples: NDArray[np.integer]) -> tuple[int, int]:
-        """Return how many samples equal a data row, and how many were compared."""
-        hashes = _selected(samples, self.one_in)
-        if not len(self.hashes):
-            return 0, len(hashes)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return int((self.hashes[place] == hashes).sum()), len(hashes)
+        unique = None
+        if "unique" in arrays:
+            unique = read_array(arrays, "unique", (len(hashes),), np.uint8, low=0, high=1) > 0
+        values = header.get("values")
+        if values is not None:
+            values = cls.from_state(unnest("values.", arrays), values)
+        return cls(hashes, share, one_in, counts, unique, pairs, values)
 
 
-def _selected(rows: NDArray[np.integer], one_in: int) -> NDArray[np.uint64]:
-    hashes = row_hashes(rows)
-    return hashes if one_in == 1 else hashes[hashes % np.uint64(one_in) == 0]
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """How many of some rows equal a row of the table.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows that were compared.
+    copied : float
+        Share of them that equal a row of the table.
+    duplicate_share : float
+        Share of the table's own rows that equal another: about what new rows of the same
+        source would copy.
+    unique_copied : float or None
+        Share of the rows that equal a row that occurs once in the table; None if that is not
+        known, as in files of earlier versions.
+    unique_expected : float
+        Share of the table's own rows that equal exactly one other: about what new rows of the
+        same source would copy of unique rows.
+    unique_found, n_unique : int
+        How many of the table's unique rows are among the rows, and how many there are.
+    """
+
+    n_rows: int
+    copied: float
+    duplicate_share: float
+    unique_copied: float | None = None
+    unique_expected: float = 0.0
+    unique_found: int = 0
+    n_unique: int = 0
+
+    @property
+    def stand_out(self) -> bool:
+        """Whether far more rows are copies, of any row or of unique ones, than chance explains."""
+        unique = self.unique_copied or 0.0
+        many = self.copied > max(0.01, 3 * self.duplicate_share)
+        return many or unique > max(0.01, 3 * self.unique_expected)
 
 
-def row_hashes(codes: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each row: the sum of one fixed number per column and value."""
+class CopyCount:
+    """Counts, part by part, how many rows equal a row of the table.
+
+    Parameters
+    ----------
+    index : RowIndex
+        Of the table.
+    variables : sequence of Variable
+        Its columns.
+    """
+
+    def __init__(self, index: RowIndex, variables: Sequence[Variable]) -> None:
+        self.index = index
+        self.variables = variables
+        self._found = np.zeros(len(index.hashes), dtype=bool)
+        self._rows = self._copied = self._unique = 0
+        self._values = None if index.values is None else CopyCount(index.values, variables)
+        self._binned = [j for j, variable in enumerate(variables) if variable.edges is not None]
+
+    def add(
+        self, rows: NDArray[np.integer], columns: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        """Compare some rows: their codes, and the columns that are written out for them."""
+        self._add(row_hashes(rows, {}))
+        if self._values is None:
+            return
+        written = decode(rows, self.variables) if columns is None else columns
+        names = {j: self.variables[j].name for j in self._binned}
+        numbers = {j: as_numbers(written[name]) for j, name in names.items()}
+        self._values._add(row_hashes(rows, numbers))
+
+    @property
+    def copies(self) -> Copies | None:
+        """Copies among the rows so far, by the values as they are written out.
+
+        None if only the bins of the table are known, as in files of earlier versions.
+        """
+        if self._binned:
+            return None if self._values is None else self._values._copies()
+        return self._copies()
+
+    @property
+    def binned(self) -> Copies | None:
+        """Copies among the rows so far by their bins, where columns are binned."""
+        return self._copies() if self._binned else None
+
+    def _add(self, hashes: NDArray[np.uint64]) -> None:
+        chosen = _selected(hashes, self.index.one_in)
+        self._rows += len(chosen)
+        known = self.index.hashes
+        if not len(known):
+            return
+        place = np.minimum(np.searchsorted(known, chosen), len(known) - 1)
+        place = place[known[place] == chosen]
+        self._copied += len(place)
+        self._found[place] = True
+        if self.index.unique is not None:
+            self._unique += int(self.index.unique[place].sum())
+
+    def _copies(self) -> Copies:
+        index, n = self.index, max(self._rows, 1)
+        found = Copies(self._rows, self._copied / n, index.duplicate_share)
+        if index.unique is None:
+            return found
+        return replace(
+            found,
+            unique_copied=self._unique / n,
+            unique_expected=index.pair_share,
+            unique_found=int((self._found & index.unique).sum()),
+            n_unique=int(index.unique.sum()),
+        )
+
+
+def row_hashes(codes: NDArray[np.integer], numbers: Numbers) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each row: the sum of one fixed number per column and value.
+
+    Of columns in ``numbers`` the value counts, of all others the code.
+    """
     total = np.zeros(len(codes), dtype=np.uint64)
     for j in range(codes.shape[1]):
-        total += _mix(codes[:, j].astype(np.uint64) + np.uint64((j + 1) << 16))
+        key = codes[:, j].astype(np.uint64)
+        if j in numbers:
+            # equal numbers have equal bits, but for zeros of two signs and many kinds of NaN
+            number = np.where(np.isnan(numbers[j]), np.nan, numbers[j] + 0.0)
+            key = _mix(number.view(np.uint64))
+        total += _mix(key + np.uint64((j + 1) << 16))
     return total
 
 
@@ -131,6 +276,10 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+def _selected(hashes: NDArray[np.uint64], one_in: int) -> NDArray[np.uint64]:
+    return hashes if one_in == 1 else hashes[hashes % np.uint64(one_in) == 0]
 
 
 def index_source(
@@ -162,18 +311,23 @@ def index_source(
     kept: list[NDArray[np.integer]] = []
     stride = -(-source.n_rows // MAX_RESTART_ROWS)  # rounded up: at most as many
 
-    def coded() -> Iterator[NDArray[np.integer]]:
+    def coded() -> Iterator[Codes]:
         seen = 0
         for chunk in source.within(max_memory, "hashing rows", progress):
-            rows = encode(chunk, variables=moments.variables, missing=missing).rows
+            codes = encode(chunk, variables=moments.variables, missing=missing)
             if keep_rows:
-                kept.append(rows[-seen % stride :: stride].copy())
-            seen += len(rows)
-            yield rows
+                kept.append(codes.rows[-seen % stride :: stride].copy())
+            seen += len(codes.rows)
+            yield codes
 
-    binary = all(variable.is_binary for variable in moments.variables)
-    index = RowIndex.over(coded(), binary=binary, n_rows=source.n_rows, max_memory=max_memory)
+    index = RowIndex.over(coded(), n_rows=source.n_rows, max_memory=max_memory)
     return index, np.unique(np.concatenate(kept), axis=0) if keep_rows else None
+
+
+def some_rows(codes: Codes, index: NDArray[np.bool_] | slice) -> Codes:
+    """Return some rows of a table."""
+    numbers = {j: column[index] for j, column in codes.numbers.items()}
+    return Codes(codes.variables, codes.rows[index], numbers)
 
 
 def restart_rows(codes: Codes) -> NDArray[np.integer]:

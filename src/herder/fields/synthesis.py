@@ -34,10 +34,11 @@ from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
 from herder.fields.row_filter import RowFilter
-from herder.fields.row_index import RowIndex
+from herder.fields.row_index import CopyCount, RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
 from herder.models.binned import bin_facts
+from herder.models.consistency import free_groups
 from herder.models.moments import Moments
 
 __all__ = ["Synthesis", "worst_cells"]
@@ -82,8 +83,6 @@ class Synthesis(Summarised):
     ----------
     moments : Moments
         The counts that are matched.
-    copied : float or None
-        Share of the rows made so far that equal a row of the table.
     ones : ndarray or None
         Rows made so far with k ones, of 0/1 columns.
     """
@@ -117,28 +116,31 @@ class Synthesis(Summarised):
         counts_cells = flag(count_cells, "count_cells")
         self._cells = np.zeros(len(self.moments.counts)) if counts_cells else None
         self._progress = function_or_none(progress, "progress")
-        self.copied: float | None = None
-        self._found = self._copied = self._compared = 0
+        self._found = 0
+        self._copies = None if index is None else CopyCount(index, self.moments.variables)
 
     def codes(self) -> Iterator[NDArray[np.integer]]:
         """Yield the rows, as codes, in chunks of one size but for the last."""
+        yield from (codes for codes, _ in self._parts())
+
+    def chunks(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield the rows as columns of labels, in chunks of one size but for the last."""
+        yield from (columns for _, columns in self._parts())
+
+    def _parts(self) -> Iterator[tuple[NDArray[np.integer], dict[str, NDArray[Any]]]]:
+        """Yield the rows as codes and as columns of labels."""
         size = max(CHUNK_CELLS // self.moments.n_variables, 1)
-        left = self.n_rows
+        left, decoder = self.n_rows, Decoder(self.moments.variables)
         rows = self._herd(left, size)
         while left:
             wanted = min(size, left)
             while len(rows) < wanted:
                 rows = np.concatenate([rows, self._herd(left - len(rows), size)])
             chunk, rows = rows[:wanted], rows[wanted:]
-            self._look_at(chunk)
-            yield chunk
+            columns = decoder.columns(chunk)
+            self._look_at(chunk, columns)
+            yield chunk, columns
             left -= wanted
-
-    def chunks(self) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the rows as columns of labels, in chunks of one size but for the last."""
-        decoder = Decoder(self.moments.variables)
-        for codes in self.codes():
-            yield decoder.columns(codes)
 
     def labels(self) -> dict[str, NDArray[Any]]:
         """Return every label of every column, in as many rows as the longest alphabet has."""
@@ -149,14 +151,16 @@ class Synthesis(Summarised):
     @property
     def diagnostics(self) -> MomentDiagnostics:
         """Diagnostics of the rows made so far."""
-        return moment_diagnostics(self.live, self.index, self.copied)
+        return moment_diagnostics(self.live, self._copies)
 
     def reached(self) -> Moments | None:
         """Return the counts of all herded rows, if they were counted."""
         if self._cells is None:
             return None
         totals = np.full(len(self.moments.cliques), float(self.live.n_counted))
-        return replace(self.moments, counts=self._cells, totals=totals, from_rows=True)
+        return replace(
+            self.moments, counts=self._cells, totals=totals, from_rows=True, rounding=0.0
+        )
 
     def count_distributions(self) -> dict[str, NDArray[np.float64]]:
         """Return P(k) of the table, if it is known, and of the rows made, for 0/1 columns."""
@@ -187,12 +191,9 @@ class Synthesis(Summarised):
             note = f"herding, moment error {live.last_error:.1e}"
             self._progress(found / self.n_rows, note)
 
-    def _look_at(self, codes: NDArray[np.integer]) -> None:
-        if self.index is not None:
-            copied, compared = self.index.count(codes)
-            self._copied += copied
-            self._compared += compared
-            self.copied = self._copied / self._compared if self._compared else None
+    def _look_at(self, codes: NDArray[np.integer], columns: dict[str, NDArray[Any]]) -> None:
+        if self._copies is not None:
+            self._copies.add(codes, columns)
         if self.ones is not None:
             ones = codes.sum(axis=1, dtype=np.intp)
             self.ones += np.bincount(ones, minlength=len(self.ones))
@@ -206,14 +207,15 @@ class Synthesis(Summarised):
             Name of the table or of the file of counts.
         """
         matched, names = self.moments.summary(), Text(listed(self.moments.names))
-        found = moment_diagnostics(self.live, self.index, self.copied)
+        found = moment_diagnostics(self.live, self._copies)
         facts, warnings, details = found.facts(), found.warnings(), found.sections()
         used = [Fact("used", *self._used(source))]
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
         used += bin_facts(self.moments.variables)
-        blocks: list[Block] = [Facts([*used, *facts]), *warnings]
+        free = [Text(line) for line in free_groups(self.moments)]
+        blocks: list[Block] = [Facts([*used, *facts]), *warnings, *free]
         if self.index is not None and self.index.one_in > 1:
             part = f"only one in {self.index.one_in} distinct rows was compared"
             blocks.append(Text(f"to stay within the memory limit, {part}"))

@@ -12,21 +12,26 @@ Necessary conditions, in probabilities:
 Before these come the cells that a file **stated** more than once, with different
 probabilities; the moments hold their means (see `herder.models.published`).
 
+Of counts that were rounded, each on its own to multiples of B, every count is off by at most
+B / 2, and so are differences as far as this explains.
+
 For three 0/1 columns and their pairs these are all the conditions there are; for more
 columns, moments that pass may still be inconsistent, which herding shows by weights that
 grow without end.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from herder._arguments import of_kind
+from herder._errors import ParameterError
 from herder.core.summary import Block, Facts, Summary, Table, Text, counted
 from herder.models.binned import bin_facts, bin_sections
 from herder.models.moments import Moments
@@ -36,7 +41,9 @@ __all__ = [
     "clique_title",
     "contradiction_table",
     "find_contradictions",
+    "free_groups",
     "moments_summary",
+    "refuse_contradictions",
 ]
 
 #: From the simplest rule to the least simple.
@@ -131,9 +138,14 @@ def _groups(moments: Moments) -> Iterator[_Group]:
         yield _Group(cliques, layout.members[cliques][:, : len(size)], tables)
 
 
-def _worst(size: NDArray[np.float64]) -> NDArray[np.intp]:
+def _slack(moments: Moments, cliques: NDArray[np.intp], n_cells: int) -> NDArray[np.float64]:
+    """Return how far rounding can take the sum of some cells of cliques, and their total."""
+    return (n_cells + 1) * moments.rounding / 2 / moments.totals[cliques]
+
+
+def _worst(size: NDArray[np.float64], slack: NDArray[np.float64] | float) -> NDArray[np.intp]:
     """Return positions of the largest sizes above rounding, largest first, ties in order."""
-    over = np.flatnonzero(size > ROUNDING)
+    over = np.flatnonzero(size > ROUNDING + slack)
     if len(over) > MAX_LISTED:
         over = np.sort(over[np.argpartition(-size[over], MAX_LISTED)[:MAX_LISTED]])
     return over[np.argsort(-size[over], kind="stable")]
@@ -144,7 +156,7 @@ def _ranges(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
         flat = group.tables.reshape(len(group.tables), -1)
         excess = np.maximum(-flat, flat - 1.0)
         size = excess.max(axis=1)
-        for n in _worst(size):
+        for n in _worst(size, _slack(moments, group.cliques, flat.shape[1])):
             members = tuple(group.members[n].tolist())
             table = group.tables[n]
             if table.shape == (2, 2):
@@ -168,8 +180,9 @@ def _frechet(moments: Moments, members: tuple[int, ...], table: NDArray[np.float
 
 def _sums(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction]:
     for group in groups:
-        size = np.abs(group.tables.reshape(len(group.tables), -1).sum(axis=1) - 1.0)
-        for n in _worst(size):
+        flat = group.tables.reshape(len(group.tables), -1)
+        size = np.abs(flat.sum(axis=1) - 1.0)
+        for n in _worst(size, _slack(moments, group.cliques, flat.shape[1])):
             columns = _columns(moments, group.members[n])
             total = moments.totals[group.cliques[n]]
             rule = f"the counts of {clique_title(columns)} must add up to their total {total:.6g}"
@@ -197,6 +210,10 @@ def _disagreements(
     columns = np.concatenate([group.members[:, axes] for group, axes in parts])
     clique = np.concatenate([group.cliques for group, _ in parts])
     marginal = np.concatenate([_marginal(group, axes) for group, axes in parts])
+    n_cells = [group.tables[0].size // math.prod(shape) for group, _ in parts]
+    slack = np.concatenate(
+        [_slack(moments, part[0].cliques, n) for part, n in zip(parts, n_cells, strict=True)]
+    )
     # cliques are listed short first, so the clique of just these columns, if any, leads
     order = np.lexsort((clique, *columns.T[::-1]))
     new = np.ones(len(order), dtype=bool)
@@ -205,7 +222,7 @@ def _disagreements(
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     difference = np.abs(marginal - marginal[first])
     size = difference.max(axis=1)
-    for n in _worst(size):
+    for n in _worst(size, slack + slack[first]):
         members = tuple(columns[n].tolist())
         flat = int(np.argmax(difference[n]))
         cell = np.unravel_index(flat, shape)
@@ -242,6 +259,8 @@ def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction
     ends = (np.concatenate([i, j]), np.concatenate([j, i]))
     known = sparse.csr_array((number, ends), shape=(width, width))
     shares = np.concatenate([[np.nan], both_one])
+    # three pairs, and three singles that may be sums of two cells, each over its total
+    slack = 15 * moments.rounding / 2 / moments.totals.min()
     found = [np.empty((0, 5))]  # excess, which of the two rules, and the columns
     for a in range(width):
         near = np.sort(known.indices[known.indptr[a] : known.indptr[a + 1]])
@@ -256,11 +275,11 @@ def _triangles(moments: Moments, groups: list[_Group]) -> Iterator[Contradiction
             if kind:  # symmetric in all three columns
                 allowed = allowed & (near[:, None] > a)
             excess = np.where(allowed, excess, np.nan)
-            b, c = np.unravel_index(_worst(excess.ravel()), excess.shape)
+            b, c = np.unravel_index(_worst(excess.ravel(), slack), excess.shape)
             triple = (np.full(len(b), kind), np.full(len(b), a), near[b], near[c])
             found.append(np.column_stack([excess[b, c], *triple]))
     rows = np.concatenate(found)
-    for n in _worst(rows[:, 0]):
+    for n in _worst(rows[:, 0], slack):
         size, (kind, a, b, c) = float(rows[n, 0]), rows[n, 1:].astype(np.intp).tolist()
         both = [_event(moments, sorted(pair), (1, 1)) for pair in ((a, b), (a, c), (b, c))]
         alone = [_event(moments, (k,), (1,)) for k in (a, b, c)]
@@ -293,6 +312,18 @@ def _event(moments: Moments, members: Sequence[int], cell: Sequence[int | np.int
     return f"P({', '.join(parts)})"
 
 
+def refuse_contradictions(moments: Moments) -> None:
+    """Raise a ValueError that names the worst contradiction, if there is one."""
+    found = moments.contradictions()
+    if found:
+        # what is stated twice may be the reason of all the others
+        worst = (moments.conflicts or found)[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        ways = 'pass contradictions="nearest" when herding; contradictions="allow" when reading'
+        rule = f"not contradict each other, got: {worst}{more}; correct them, or herd to the"
+        raise ParameterError("moments", f"{rule} nearest possible ones ({ways})")
+
+
 def moments_summary(moments: Moments) -> Summary:
     """Return what is counted, and whether the counts contradict each other."""
     found, total = moments.contradictions(), moments.common_total
@@ -309,9 +340,47 @@ def moments_summary(moments: Moments) -> Summary:
     if found:
         note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
         blocks = [note, contradiction_table(found)]
+    if moments.rounding:
+        within = "differences within the rounding are no contradictions"
+        blocks.append(Text(f"counts are multiples of {moments.rounding:g}: {within}"))
+    blocks += [Text(line) for line in (*_smallest(moments), *free_groups(moments))]
     tables = f"{counted(len(moments.cliques), 'table')} of counts"
     columns = counted(moments.n_variables, "column")
     if facts := bin_facts(moments.variables):
         blocks.insert(0, Facts(facts))
     title = f"{tables} ({kinds}) of {columns}, {behind}"
     return Summary(title, blocks, bin_sections(moments.variables))
+
+
+def _smallest(moments: Moments) -> Iterator[str]:
+    """Yield the smallest count above zero, by which single rows may be known."""
+    positive = moments.counts[moments.counts > 0]
+    if moments.common_total is not None and len(positive):
+        least = float(positive.min())
+        cells = counted(int((positive == least).sum()), "cell")
+        yield f"smallest count above zero: {least:g}, in {cells}"
+
+
+def free_groups(moments: Moments) -> Iterator[str]:
+    """Yield which pairs, triples and so on are in no table, so that nothing is asked of them.
+
+    Examples
+    --------
+    >>> chain = Moments.from_data([[0, 1, 1], [1, 1, 0]], cliques=[[0, 1], [1, 2]])
+    >>> list(free_groups(chain))
+    ['not listed, and therefore free: 1 of 3 pairs: x0 and x2']
+    """
+    sizes = () if moments.is_complete else range(2, moments.order + 1)
+    for size in sizes:
+        within = (combinations(clique, size) for clique in moments.cliques)
+        known = {group for groups in within for group in groups}
+        n = math.comb(moments.n_variables, size)
+        if len(known) == n:
+            continue
+        every = combinations(range(moments.n_variables), size)
+        free = islice((group for group in every if group not in known), N_SHOWN)
+        named = "; ".join(" and ".join(_columns(moments, group)) for group in free)
+        more = "; ..." if n - len(known) > N_SHOWN else ""
+        kind = {2: "pair", 3: "triple"}.get(size, f"{size}-column group")
+        groups = f"{n - len(known):,} of {counted(n, kind)}"
+        yield f"not listed, and therefore free: {groups}: {named}{more}"

@@ -192,7 +192,7 @@ def as_encoding(encoding: str) -> str:
 
 def _has_parts(moments: Moments) -> NDArray[np.bool_]:
     """Return whether all smaller sets of columns in each clique are cliques that agree with it."""
-    agree = moments.from_rows or not moments.contradictions()
+    agree = moments.from_rows or not (moments.rounding or moments.contradictions())
     if moments.is_complete and agree:
         return np.ones(len(moments.cliques), dtype=bool)
     closed: set[tuple[int, ...]] = set()

@@ -18,7 +18,7 @@ from herder._arguments import (
     of_kind,
 )
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import real_array
+from herder._validation import finite_number, real_array
 from herder.data.variables import Variable
 
 __all__ = [
@@ -174,6 +174,8 @@ def check_tables(moments: Any) -> dict[str, Any]:
     for name, values in found.items():
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ParameterError(name, "be a row of finite numbers", got=f"shape {values.shape}")
+    if finite_number(moments.rounding, "rounding") < 0:
+        raise ParameterError("rounding", "be at least 0", moments.rounding)
     if len(found["totals"]) != len(cliques) or (found["totals"] <= 0).any():
         raise ParameterError("totals", f"be {len(cliques)} positive numbers", found["totals"])
     return found

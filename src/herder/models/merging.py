@@ -40,6 +40,7 @@ def add(whole: M, part: Moments) -> M:
         totals=whole.totals + part.totals,
         from_rows=whole.from_rows and part.from_rows,
         conflicts=(),
+        rounding=whole.rounding + part.rounding,
     )
 
 

@@ -26,6 +26,7 @@ from herder._validation import one_of, positive_int, row_weights
 from herder.core.summary import Summarised, Summary
 from herder.data.variables import Bins, Codes, Variable, encode
 from herder.models.counting import count_binary, count_cells
+from herder.models.disclosure import merge_small, rounded, small_cells
 from herder.models.layout import (
     CliqueLayout,
     NoCliqueError,
@@ -63,6 +64,8 @@ class Moments(Summarised):
         What a published table stated twice, and differently; ``counts`` hold the means. They
         are about that table, so files and the moments that `given` and `merge` make do not
         have them.
+    rounding : float
+        What the counts were rounded to multiples of (see `rounded`); 0 if they were not.
 
     Attributes
     ----------
@@ -91,6 +94,7 @@ class Moments(Summarised):
     totals: NDArray[np.float64]
     from_rows: bool = False
     conflicts: "tuple[Contradiction, ...]" = ()
+    rounding: float = 0.0
     names: tuple[str, ...] = field(init=False)
     n_variables: int = field(init=False)
     n_values: tuple[int, ...] = field(init=False)
@@ -317,6 +321,8 @@ class Moments(Summarised):
             of_kind(part, "parts", Moments, "Moments")
         return reduce(add, parts, self)
 
+    small_cells, merge_small, rounded = small_cells, merge_small, rounded
+
     def __repr__(self) -> str:
         """Return what is counted, not every count."""
         total = self.common_total
@@ -388,13 +394,6 @@ class Moments(Summarised):
 
     def require_consistent(self) -> None:
         """Raise a ValueError that names the worst contradiction, if there is one."""
-        found = self.contradictions()
-        if found:
-            # what is stated twice may be the reason of all the others
-            worst = (self.conflicts or found)[0]
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            ways = (
-                'pass contradictions="nearest" when herding; contradictions="allow" when reading'
-            )
-            rule = f"not contradict each other, got: {worst}{more}; correct them, or herd to the"
-            raise ParameterError("moments", f"{rule} nearest possible ones ({ways})")
+        from herder.models.consistency import refuse_contradictions
+
+        refuse_contradictions(self)

@@ -17,7 +17,7 @@ from herder.data.variables import Variable, alphabet
 from herder.models.consistency import MAX_LISTED, ROUNDING, Contradiction, clique_title
 from herder.models.counting import exclude
 from herder.models.moments import Moments
-from herder.models.plain_text import ROWS, is_blank, read_label, read_name, states_rows
+from herder.models.plain_text import ROUNDED, ROWS, is_blank, read_label, read_name, states
 from herder.models.stated import Statement, in_words, mean_count, spread
 
 __all__ = ["moments_of_rows", "tables_of_ones"]
@@ -63,6 +63,7 @@ class _Reader:
     """What the rows so far state, by column and by clique."""
 
     where: Callable[[int], str]
+    rounding: float = 0.0
     columns: dict[str, _Column] = field(default_factory=dict)
     entries: dict[Clique, _Entry] = field(default_factory=dict)
 
@@ -141,7 +142,12 @@ def moments_of_rows(
     totals = fields.get("total", nothing)
     _require_rows(reader, fields)
     for row, (count, of) in enumerate(zip(fields["count"], totals, strict=True)):
-        if states_rows(fields["variable_a"][row]):
+        if states(fields["variable_a"][row], ROWS):
+            continue
+        if states(fields["variable_a"][row], ROUNDED):
+            reader.rounding = reader.number(count, "count", row)
+            if not reader.rounding > 0:
+                raise reader.error("count must be positive", f"{reader.rounding:g}", row)
             continue
         given = [(who[row], what[row]) for who, what in pairs if not is_blank(who[row])]
         if not given:
@@ -200,7 +206,7 @@ def _known_columns(
 def _require_rows(reader: _Reader, fields: Mapping[str, Sequence[Any]]) -> None:
     """Refuse a table with more or fewer rows than it says; up to the next such row, if any."""
     names = fields["variable_a"]
-    said = [row for row, name in enumerate(names) if states_rows(name)]
+    said = [row for row, name in enumerate(names) if states(name, ROWS)]
     for row, after in pairwise([*said, len(names)]):
         number, found = reader.number(fields["count"][row], "count", row), after - row - 1
         if number != found:
@@ -275,7 +281,8 @@ def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:
         tables.update(zip(pending, tables_of_ones(pending, ones), strict=True))
     counts = np.concatenate([tables[clique].ravel() for clique in cliques])
     totals = np.array([reader.entries[clique].total for clique in cliques])
-    return Moments(variables, cliques, counts, totals, conflicts=_conflicts(reader, cliques))
+    conflicts = _conflicts(reader, cliques)
+    return Moments(variables, cliques, counts, totals, False, conflicts, reader.rounding)
 
 
 def _codes(variable: Variable, column: _Column) -> dict[Hashable, int]:
@@ -295,7 +302,8 @@ def _conflicts(reader: _Reader, cliques: Sequence[Clique]) -> tuple[Contradictio
         # rounding must not decide which of two as bad is shown
         values = max(cells, key=lambda values: round(spread(cells[values]), 9))
         size = spread(cells[values])
-        if size > 0:
+        least = min(statement.total for statement in cells[values])
+        if size > reader.rounding / least:
             columns = reader.names(clique)
             event = ", ".join(f"{n}={value}" for n, value in zip(columns, values, strict=True))
             stated = in_words(event, cells[values], reader.where)
@@ -357,8 +365,9 @@ def _listed(
     n_absent, known = int(absent.sum()), float(np.nansum(table))
     # where reports differ, the means of what they list need not add up any better than they do
     slack = ROUNDING + sum(spread(stated) for stated in entry.cells.values())
+    slack += (len(entry.cells) + 1) * reader.rounding / 2 / entry.total
     if n_absent == 1:
-        table[absent] = entry.total - known
+        table[absent] = entry.total - known if known < entry.total or not reader.rounding else 0.0
     elif n_absent and abs(known - entry.total) <= slack * entry.total:
         table[absent] = 0.0
     elif n_absent:

@@ -10,13 +10,14 @@ from herder.data.numerals import is_int, is_number, python_reads
 
 __all__ = [
     "MISSING",
+    "ROUNDED",
     "ROWS",
     "is_blank",
     "label_text",
     "name_text",
     "read_label",
     "read_name",
-    "states_rows",
+    "states",
 ]
 
 #: How the label of a missing value is written.
@@ -24,6 +25,9 @@ MISSING = "(missing)"
 
 #: What stands in place of a name in the row that says how many rows follow.
 ROWS = "(rows)"
+
+#: And in the row that says what counts were rounded to multiples of.
+ROUNDED = "(rounded)"
 
 #: Whole numbers with more digits are text; Python refuses to read thousands of them.
 MAX_DIGITS = 1000
@@ -72,7 +76,7 @@ def read_label(field: Any) -> Hashable:
 
 def name_text(name: str) -> str:
     """Write a name so that `read_name` reads it back, also if a file takes it for a number."""
-    other = (python_reads(name) and not is_int(name)) or states_rows(name)
+    other = (python_reads(name) and not is_int(name)) or name.strip() in (ROWS, ROUNDED)
     return f"'{name}'" if other or read_name(name) != name or not name else name
 
 
@@ -82,9 +86,9 @@ def read_name(field: Any) -> str:
     return text[1:-1] if _is_quoted(text) else text
 
 
-def states_rows(field: Any) -> bool:
-    """Return whether a row says how many follow, by the field where others have a name."""
-    return isinstance(field, str) and field.strip() == ROWS
+def states(field: Any, what: str) -> bool:
+    """Return whether a row has `ROWS` or `ROUNDED` in the field where others have a name."""
+    return isinstance(field, str) and field.strip() == what
 
 
 def _is_quoted(text: str) -> bool:

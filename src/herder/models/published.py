@@ -26,6 +26,8 @@ matter.
 - A row with ``(rows)`` in place of a name says in its ``count`` how many rows follow. If there
   are more or fewer, the table is refused: it was cut short. `save` writes it into csv files (the
   others cannot be read if they are cut short); in a table typed by hand it may be left out.
+- A row with ``(rounded)`` in place of a name says in its ``count`` what all counts were rounded to
+  multiples of. Differences that this explains are then no contradictions.
 - The same count may be listed again, also in another order of the columns or over another
   total (60 of 300 and 100 of 500).
 
@@ -63,7 +65,7 @@ from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques
 from herder.models.moments import Moments
 from herder.models.plain_table import moments_of_rows, tables_of_ones
-from herder.models.plain_text import ROWS, label_text, name_text, states_rows
+from herder.models.plain_text import ROUNDED, ROWS, label_text, name_text, states
 
 __all__ = ["is_plain_table", "load", "read_counts", "save"]
 
@@ -139,7 +141,7 @@ def load(path: str | PathLike[str], max_memory: int | None = None) -> Moments:
         for name in table.names
     }
     places = np.concatenate([block.places for block in blocks])
-    if any(states_rows(name) for name in columns.get("variable_a", ())):
+    if any(states(name, ROWS) for name in columns.get("variable_a", ())):
         _require_line_end(table.path)
     return moments_of_rows(
         columns, title=str(path), where=lambda row: f"{table.unit} {places[row]} of {path}"
@@ -166,12 +168,15 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
     letters = ascii_lowercase[: moments.order]
     names = [*(f"{kind}_{letter}" for letter in letters for kind in kinds), "count", "total"]
     declared = [] if _is_plain(moments) else [texts for field in fields for texts in field]
-    rows = list(declared)
+    above = [[ROUNDED]] if moments.rounding else []
+    rows = above + declared
     for clique in moments.cliques:
         for cell in product(*(fields[i] for i in clique)):
             twice = 2 if len(cell) == 1 and moments.order > 1 else 1  # a single: a = b
             rows.append([text for texts in cell for text in texts] * twice)
-    blank: list[Any] = [""] * len(declared)
+    # of the rows above the counts only that of rounding has a number
+    first: list[Any] = _whole(np.array([moments.rounding])).tolist() if above else []
+    blank = [[*first, *[""] * len(declared)], [""] * (len(first) + len(declared))]
     width = len(names) - 2
     padded = [row + [""] * (width - len(row)) for row in rows]
     offsets = moments.layout.offsets
@@ -180,10 +185,11 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
     numbers = [_whole(counts), _whole(np.repeat(moments.totals, n_counts))]
     if as_path(path).suffix.lower() == ".csv":
         padded.insert(0, [ROWS, *[""] * (width - 1)])
-        above = [[len(rows), *blank], ["", *blank]]
-        numbers = [_objects([*a, *n.tolist()]) for a, n in zip(above, numbers, strict=True)]
-    elif declared:
-        numbers = [_objects([*blank, *map(str, n.tolist())]) for n in numbers]
+        blank = [[len(rows), *blank[0]], ["", *blank[1]]]
+        numbers = [_objects([*a, *n.tolist()]) for a, n in zip(blank, numbers, strict=True)]
+    elif blank[0]:
+        both = ([*a, *n.tolist()] for a, n in zip(blank, numbers, strict=True))
+        numbers = [_objects([*map(str, column)]) for column in both]
     columns = [_objects(column) for column in zip(*padded, strict=True)]
     write_table(path, names, [dict(zip(names, [*columns, *numbers], strict=True))])
 
