@@ -39,9 +39,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.pairing import write_results
 from herder import MomentHerder, datasets
 
-#: Bins of every numeric column of more values.
-BINS = 10
-
 N_SPLITS = 3
 
 #: Rows of a leaf, as in synthpop.
@@ -93,7 +90,7 @@ def tables() -> dict[str, Rows]:
 
 def by_herding(order: int) -> Synthesiser:
     """Moment herding of pairs or triples, with the defaults of the library."""
-    return lambda rows, seed: MomentHerder(order, bins=BINS).fit(rows).sample(len(rows))
+    return lambda rows, seed: MomentHerder(order).fit(rows).sample(len(rows))
 
 
 def by_copula(rows: Rows, seed: int) -> Rows:

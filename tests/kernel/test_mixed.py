@@ -108,7 +108,7 @@ def test_the_error_of_a_category_is_that_of_its_share():
     np.testing.assert_allclose(errors.distance[[0, 2]], numbers.distance, atol=1e-14)
     assert errors.to_dict()["mean_change"][1] is None
     line = next(line for line in str(errors).splitlines() if line.startswith("kind"))
-    assert line.split() == ["kind", *["-"] * 7, f"{errors.distance[1]:.4f}"]
+    assert line.split() == ["kind", *["-"] * 7, f"{errors.distance[1]:.3f}"]
 
 
 def test_pages_show_mixed_tables():

@@ -174,7 +174,7 @@ def test_one_line_says_it():
     model = FIELDS["grid"]
     assert "exact (enumerate)" in str(log_partition(model))
     line = str(log_partition(model, method="ais", n_chains=50, n_temperatures=50))
-    assert "+-" in line
+    assert "±" in line
     assert "50 chains" in line
     assert "not to be trusted" not in line
 
