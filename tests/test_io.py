@@ -436,7 +436,7 @@ def test_a_state_without_one_of_its_parts_is_refused(saved, tmp_path, key):
     """Refused when it is read, or when a run goes on from it; never an error of another kind."""
     arrays, header, _ = read_file(saved(key))
     envelope = ("format", "format_version", "herder", "class", "meta")
-    optional = ("total", "sum.on", "sums.means", "arrays.sum", "weights_shape", "rows")
+    optional = ("total", "sum.on", "sums.means", "arrays.sum", "weights_shape", "rows", "unique")
     for part in [*arrays, *header]:
         if part in envelope or part.endswith(optional):
             continue

@@ -68,7 +68,10 @@ def error_line(*words):
 def test_what_is_no_table(folder, monkeypatch, verb):
     monkeypatch.chdir(folder)
     names = [f"{kind}.{s}" for kind in ("cut", "flip", "folder", "zero") for s in SUFFIXES]
-    for name in [*names, *OTHERS]:
+    others = [
+        name for name in OTHERS if (verb, name) != ("thin", "odd.csv")
+    ]  # text may be thinned
+    for name in [*names, *others]:
         assert name in error_line(*VERBS[verb].format(name).split())
 
 

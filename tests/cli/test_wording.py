@@ -132,8 +132,9 @@ def test_thin_speaks_of_options(wide, tmp_path):
     done = run(*words, "-n", 20, "--label-column", "kind", "--allocation", "equal")
     assert done.exit_code == 2
     assert done.stderr.endswith("which has 3; --allocation proportional may help\n")
-    done = run(*words, "-n", 20)
-    assert "pass --drop kind to carry it along, or pass --label-column kind" in done.stderr
+    names = write_csv(tmp_path / "names.csv", ("x", "name"), [(k, f"n{k}") for k in range(30)])
+    done = run("thin", names, "-n", 5, "-o", tmp_path / "few.csv")
+    assert "--drop name" in done.stderr
     assert not PYTHON.search(done.output)
 
 

@@ -21,8 +21,9 @@ NAMED = 5
 
 def check_alphabet(states: Any, accepted: str = "(0, 1) or (-1, 1)") -> tuple[int, int]:
     """Return ``states`` as one of the two alphabets of a binary site."""
+    structured = getattr(getattr(states, "dtype", None), "kind", "") == "V"  # compares with none
     for low in (0, -1):
-        if np.array_equal(states, (low, 1)):
+        if not structured and np.array_equal(states, (low, 1)):
             return (low, 1)
     raise ParameterError("states", f"be {accepted}", states)
 

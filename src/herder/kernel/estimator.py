@@ -150,4 +150,8 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Return the kernel values of every row of ``X`` to the chosen points."""
         check_fitted(self, "samples_")
         points = fit_points(self, X, reset=False)
-        return np.asarray(self.kernel_(points, self.samples_), np.float64)
+        features = np.asarray(self.kernel_(points, self.samples_), np.float64)
+        if not np.isfinite(features).all():
+            got = np.abs(points).max()
+            raise ParameterError("X", "be numbers whose kernel values are floats", got)
+        return features
