@@ -147,6 +147,8 @@ MODELS = {"boosting": "gradient boosting", "logistic": "logistic regression"}
 
 #: Further measurements, what the page calls them, and their format.
 MEANS = (
+    ("boosting", "AUC, gradient boosting", ".3f"),
+    ("logistic", "AUC, logistic regression", ".3f"),
     ("marginal", "error of single columns", ".3f"),
     ("correlation", "error of correlations", ".3f"),
     ("copied", "rows that equal a training row", ".1%"),
