@@ -137,6 +137,8 @@ def test_a_model_goes_on_where_it_was(tmp_path, covariance):
     assert load(model).n_features_in_ == 21
     done = run("learn", second, "--continue", model, "-o", model)
     assert "2,000 rows, 3,000 with those before" in done.stdout
+    both = f" of these rows, {load(model).progressive_error_:.4f} with those before"
+    assert both in done.stdout
     rows = shifted(np.vstack([narrow, TABLE[1000:]]))
     reference = own(rows, LABELS, covariance=covariance)
     # another size of matrix is summed in another order

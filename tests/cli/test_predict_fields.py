@@ -158,7 +158,9 @@ def test_what_a_field_does_not_take(model, table, tmp_path):
     assert "--skip-broken must be left out" in error_line(model, table, "--skip-broken")
     assert "--by must be left out" in error_line(model, "--explain", "--by", "confidence")
     (tmp_path / "b.csv").write_text("rain,wind\n1,0\n", encoding="utf-8")
-    assert "must have a column 'cold', as the model has" in error_line(model, tmp_path / "b.csv")
+    assert "must have a column 'cold', as the random field" in error_line(
+        model, tmp_path / "b.csv"
+    )
     (tmp_path / "c.csv").write_text("rain,wind,cold\n1,0,\n1,0,-1\n", encoding="utf-8")
     line = error_line(model, tmp_path / "c.csv", "-o", tmp_path / "o.csv")
     assert line.endswith("must hold 0 or 1, got -1 in line 3")

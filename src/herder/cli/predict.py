@@ -309,7 +309,8 @@ def _predict_field(
     known = set(source.names)
     lacking = [name for name in sites if name not in known]
     if lacking:
-        raise ValueError(f"{data} must have a column {lacking[0]!r}, as the model has, got none")
+        rule = f"{data} must have a column {lacking[0]!r}, as the random field {path} has"
+        raise ValueError(f"{rule}, got none")
     low, high = field.states
     counts = {"rows": 0, "cells": 0, "gaps": 0, "sure": 0.0}
 
