@@ -275,9 +275,8 @@ def learn_classifier(
     count = train_files(trainer, files, again, table, **options)
     save(model, run.part(output), meta={"input": asdict(files.input)})
     rows = f" of these rows, {model.progressive_error_:.4f} with those before" if start else ""
-    lines = [
-        f"progressive error {count.error:.4f}{rows}: rows predicted wrongly before they were learnt"
-    ]
+    wrongly = "rows predicted wrongly before they were learnt"
+    lines = [f"progressive error {count.error:.4f}{rows}: {wrongly}"]
     lines += broken.lines() if broken.count else []
     if count.left_out:
         lines.append(
