@@ -26,7 +26,8 @@ chosen rows are those of
 
 .. math:: 1 \Big/ \operatorname{mean} \frac{e^2}{\operatorname{var}(f)}
 
-draws. The mean is over columns, with f = x for means, :math:`(x - \mu)^2` for standard
+draws. No subset is worth more than all n rows against what they were drawn from, so that more
+than n is said as "at least all". The mean is over columns, with f = x for means, :math:`(x - \mu)^2` for standard
 deviations, and over the levels p as well with :math:`f = [x \le Q(p)]` for quantiles. Of a column
 of categories only the shares are compared, by :math:`\sum e^2 / \sum \operatorname{var}(f)`.
 
@@ -54,7 +55,7 @@ from herder.kernel.distribution import (
     relative_square,
 )
 
-__all__ = ["ColumnErrors", "compare_columns", "rounded"]
+__all__ = ["ColumnErrors", "compare_columns", "draws_text"]
 
 #: Bytes of the columns that are read together.
 BLOCK_BYTES = 64 * 2**20
@@ -199,7 +200,11 @@ class ColumnErrors(Summarised):
 
     @property
     def independent_draws(self) -> dict[str, float]:
-        """Number of independent draws with the same mean squared errors, by what is averaged."""
+        """Number of independent draws with the same mean squared errors, by what is averaged.
+
+        Errors are those against all rows, which have an error of their own: more than ``n_rows``
+        means no loss beside them.
+        """
         found = {}
         for name, squares in zip(AVERAGES, self.squares, strict=True):
             if not np.isnan(squares).all():
@@ -210,8 +215,12 @@ class ColumnErrors(Summarised):
     @property
     def worth(self) -> str:
         """The `independent_draws` in words; empty if all columns are constant."""
-        parts = [f"{rounded(draws)} for {name}" for name, draws in self.independent_draws.items()]
-        return f"worth in independent draws: {', '.join(parts)}" if parts else ""
+        parts = [
+            f"{draws_text(draws, self.n_rows)} for {name}"
+            for name, draws in self.independent_draws.items()
+        ]
+        beside = f"compared with all {counted(self.n_rows, 'row')}"
+        return f"worth in independent draws, {beside}: {', '.join(parts)}" if parts else ""
 
     def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
         """Divide by the spread; a constant column with the same value has no change."""
@@ -309,10 +318,9 @@ def compare_columns(
     )
 
 
-def rounded(number: float) -> str:
-    """Return a number of draws with three digits."""
-    most = 10_000_000  # beyond, errors are mostly rounding
-    return f"over {most:,}" if number > most else f"{float(f'{number:.3g}'):,.0f}"
+def draws_text(draws: float, n_rows: int) -> str:
+    """Return a number of draws with three digits; never more than there are rows."""
+    return f"at least all {n_rows:,}" if draws >= n_rows else f"{float(f'{draws:.3g}'):,.0f}"
 
 
 def _plain(values: NDArray[np.float64]) -> list[float | None]:

@@ -16,7 +16,7 @@ from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
-from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, rounded
+from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, draws_text
 from herder.kernel.functions import Energy, Stein
 from herder.kernel.mmd import root
 
@@ -195,8 +195,9 @@ class Thinning(Sequence[int]):
         if known and self._task.classes is None:
             sections.append(self._falling())
         title = f"{len(self):,} of {self._task.rows.n_rows:,} rows"
-        worth = [Text(text) for text in (errors.worth, self._worth() if known else "") if text]
-        return Summary(title, [*first, table, Text(errors.comparison), *worth], sections)
+        worth = errors.worth + (self._worth() if known and errors.worth else "")
+        last = [Text(text) for text in (errors.comparison, worth) if text]
+        return Summary(title, [*first, table, *last], sections)
 
     @property
     def _whole(self) -> str:
@@ -212,11 +213,12 @@ class Thinning(Sequence[int]):
         return [Fact(f"MMD to {self._whole}", ours, ".3g", beside)]
 
     def _worth(self) -> str:
-        """Return how many independent draws have the same MMD on average, in words."""
+        """Return how many independent draws have the same MMD on average, as words to add."""
         if self._task.given is not None or self.mmd == 0:
             return ""
         spread = float(self._task.mass @ self._candidates.diagonal) - self._reference[1]
-        return f"and {rounded(spread / self.mmd**2)} for the functions of the kernel (MMD)"
+        draws = draws_text(spread / self.mmd**2, self._task.rows.n_rows)
+        return f", {draws} for the functions of the kernel (MMD)"
 
     def _how(self) -> list[Fact]:
         settings, kernel = self._task.settings, self._task.kernel
