@@ -142,3 +142,4 @@ def test_many_columns_are_cut_short():
     html = page_html(thin(wide, 3).summary())
     assert "25 more columns have smaller errors" in html
     assert "and 32 more columns with smaller errors" in str(thin(wide, 3).column_errors())
+    assert "and 32 more columns with smaller errors" in str(thin(wide, 3).summary())

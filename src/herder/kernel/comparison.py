@@ -136,12 +136,11 @@ class ColumnErrors(Summarised):
     def worst(self, n: int = 1) -> "ColumnErrors":
         """Return the n columns with the largest errors, worst first.
 
-        They are ranked by the largest of the change of the mean, of the spread, and the distance.
-        Quantiles do not count: that of a column of a few values jumps when a share hardly moves.
+        They are ranked by the largest of all changes, of quantiles too, and the distance.
         """
         n = min(positive_int(n, "n"), len(self.names))
-        severity = np.vstack([np.abs(self.mean_change), np.abs(self.sd_change), self.distance])
-        order = np.argsort(-np.fmax.reduce(severity), kind="stable")[:n]
+        severity = np.fmax(self.largest_change, self.distance)  # categories have no changes
+        order = np.argsort(-severity, kind="stable")[:n]
         kept = {k: v[..., order] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         names = tuple(self.names[j] for j in order.tolist())
         return replace(self, names=names, n_others=self.n_others + len(self.names) - n, **kept)
@@ -175,16 +174,17 @@ class ColumnErrors(Summarised):
 
     def summary(self) -> Summary:
         """Return the columns with the largest errors, worst first."""
-        blocks = [self.table(N_SHOWN), Text(self.comparison)]
-        blocks += [Text(self.worth)] if self.worth else []
-        if len(self.names) > N_SHOWN:
-            more = counted(len(self.names) - N_SHOWN, "more column")
-            blocks.append(Text(f"and {more} with smaller errors"))
+        texts = [self.others(N_SHOWN), self.comparison, self.worth]
         return Summary(
             f"{self.n_select:,} of {self.n_rows:,} rows: error per column in its standard "
             "deviations; distance of the distributions, 0 to 1",
-            blocks,
+            [self.table(N_SHOWN), *(Text(text) for text in texts if text)],
         )
+
+    def others(self, n: int) -> str:
+        """Return how many columns a table of the n worst leaves out, in words."""
+        left = len(self.names) - n
+        return f"and {counted(left, 'more column')} with smaller errors" if left > 0 else ""
 
     @property
     def comparison(self) -> str:
@@ -236,7 +236,7 @@ def compare_columns(
     weights: ArrayLike | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     names: Sequence[str] | None = None,
-    quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+    quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975),
     labels: Labels = (),
 ) -> ColumnErrors:
     """Compare the columns of a table with those of chosen rows.

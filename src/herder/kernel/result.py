@@ -196,7 +196,8 @@ class Thinning(Sequence[int]):
             sections.append(self._falling())
         title = f"{len(self):,} of {self._task.rows.n_rows:,} rows"
         worth = errors.worth + (self._worth() if known and errors.worth else "")
-        last = [Text(text) for text in (errors.comparison, worth) if text]
+        texts = errors.others(N_SHOWN), errors.comparison, worth
+        last = [Text(text) for text in texts if text]
         return Summary(title, [*first, table, *last], sections)
 
     @property
