@@ -187,7 +187,7 @@ def thin(
     """Choose the most representative rows of a sample.
 
     Their averages are far closer to those of the whole sample than a random subset's. All columns
-    of the chosen rows are written. Rows are compared by numbers and by categories (text); name
+    of the chosen rows are written. Rows are compared by numbers, dates and categories (text); name
     other columns with --drop. There is no randomness: the same input gives the same rows.
     """
     import herder

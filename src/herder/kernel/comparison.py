@@ -27,9 +27,10 @@ chosen rows are those of
 .. math:: 1 \Big/ \operatorname{mean} \frac{e^2}{\operatorname{var}(f)}
 
 draws. No subset is worth more than all n rows against what they were drawn from, so that more
-than n is said as "at least all". The mean is over columns, with f = x for means, :math:`(x - \mu)^2` for standard
-deviations, and over the levels p as well with :math:`f = [x \le Q(p)]` for quantiles. Of a column
-of categories only the shares are compared, by :math:`\sum e^2 / \sum \operatorname{var}(f)`.
+than n is said as "at least all". The mean is over columns, with f = x for means,
+:math:`(x - \mu)^2` for standard deviations, and over the levels p as well with
+:math:`f = [x \le Q(p)]` for quantiles. Of a column of categories only the shares are compared, by
+:math:`\sum e^2 / \sum \operatorname{var}(f)`.
 
 Optimal weights may be negative: F' then falls here and there, Q' uses its running maximum, and
 :math:`\sigma'` is zero where its square would be negative.
