@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from herder import thin
 from herder.kernel import Gaussian
@@ -124,7 +125,8 @@ def test_weighted_modes_and_labels():
         ({"refine": False}, r"order +nested"),
         ({}, r"columns +3 +divided by their standard deviations"),
         ({"standardise": False}, r"columns +3 +as they are"),
-        ({"kernel": "gaussian"}, r"bandwidth +one for each column +in its standard deviation"),
+        ({"bandwidth": [1.0, 2.0, 3.0]}, r"bandwidth +one for each column +in its standard dev"),
+        ({"kernel": "gaussian", "bandwidth": 0.7}, r"bandwidth +0\.7 +in standard deviations$"),
         ({"kernel": "gaussian", "standardise": False}, r"bandwidth .* median distance"),
         ({"bandwidth": [1.0, 2.0, 3.0], "standardise": False}, r"one for each column +as given"),
         ({"approximate": "chunks"}, r"approximation +chunks"),
@@ -134,7 +136,19 @@ def test_weighted_modes_and_labels():
     ],
 )
 def test_settings_are_reported(options, words):
-    assert re.search(words, str(thin(X, 6, **options).summary()))
+    assert re.search(words, str(thin(X, 6, **options).summary()), re.MULTILINE)
+
+
+def test_the_median_distance_is_shown():
+    median = np.median(pdist(X / X.std(axis=0)))
+    words = rf"bandwidth +{median:.4g} +median distance of two rows, in standard deviations"
+    weight = np.linspace(1, 2, len(X))  # which the median does not know
+    chosen = thin(X, 6, kernel="gaussian", sample_weight=weight)
+    assert re.search(words, str(chosen.summary()))
+    mixed = {"wet": X[:, 0] > 0, "b": X[:, 1]}
+    indicators = np.column_stack([X[:, 0] > 0, X[:, 0] <= 0, X[:, 1] / X[:, 1].std()])
+    median = np.median(pdist(indicators))
+    assert re.search(rf"bandwidth +{median:.4g} ", str(thin(mixed, 6, kernel="laplace").summary()))
 
 
 def test_many_columns_are_cut_short():

@@ -15,6 +15,7 @@ from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
+from herder.kernel.bandwidth import spreads
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
 from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, draws_text
 from herder.kernel.functions import Energy, Stein
@@ -225,14 +226,19 @@ class Thinning(Sequence[int]):
         settings, kernel = self._task.settings, self._task.kernel
         facts = [Fact("kernel", settings.get("kernel", type(kernel).__name__))]
         lengths = getattr(kernel, "bandwidth", None)
-        median = "kernel" in settings and isinstance(settings["bandwidth"], str)
+        named = "kernel" in settings
+        median = named and isinstance(settings["bandwidth"], str)
         if isinstance(kernel, Energy) and median:  # it has none
             divided = "divided by their standard deviations"
             meaning = divided if settings["standardise"] else "as they are"
             facts.append(Fact("columns", len(self._task.rows.names), "", meaning))
-        elif lengths is not None and np.ndim(lengths) == 0:
-            meaning = "median distance of two rows" if median else ""
-            facts.append(Fact("bandwidth", lengths, ".4g", meaning))
+        elif lengths is not None and np.ndim(settings["bandwidth"] if named else lengths) == 0:
+            words = ["median distance of two rows"] if median else []
+            if np.ndim(lengths):  # one length in standard deviations, that of any column
+                rows = self._task.rows
+                lengths = lengths[0] / spreads(rows.values[:, :1], rows.is_indicator[:1])[0]
+                words.append("in standard deviations")
+            facts.append(Fact("bandwidth", float(lengths), ".4g", ", ".join(words)))
         elif lengths is not None:
             meaning = "in its standard deviation" if settings.get("standardise") else "as given"
             facts.append(Fact("bandwidth", "one for each column", "", meaning))
