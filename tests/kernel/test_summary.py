@@ -154,6 +154,12 @@ def test_the_median_distance_is_shown():
 def test_many_columns_are_cut_short():
     wide = np.random.default_rng(0).normal(size=(50, 40))
     html = page_html(thin(wide, 3).summary())
-    assert "25 more columns have smaller errors" in html
+    assert "The next columns, and 25 more columns with smaller errors" in html
+    errors = thin(wide, 3).column_errors()
+    for name in errors.worst(15).names:  # each once
+        assert html.count(f"<td>{name}</td>") == 1
+    narrow = page_html(thin(wide[:, :3], 3).summary())
+    assert [narrow.count(f"<td>x{j}</td>") for j in range(3)] == [1, 1, 1]
+    assert "next columns" not in narrow
     assert "and 32 more columns with smaller errors" in str(thin(wide, 3).column_errors())
     assert "and 32 more columns with smaller errors" in str(thin(wide, 3).summary())

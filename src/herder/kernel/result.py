@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Thinning"]
 
-#: Columns in the table of a page, and in its picture of marginals.
+#: Columns in the tables of a page, and in its picture of marginals.
 N_COLUMNS, N_MARGINALS = 15, 6
 
 CAPTION = "Error per column, in its standard deviations; distance of the distributions, 0 to 1"
@@ -282,13 +282,10 @@ class Thinning(Sequence[int]):
         known = self.rows.value_names  # those of numbers, and of the indicators of categories
         ranked = [name for name in errors.worst(len(errors.names)).names if name in known]
         drawn = [known.index(name) for name in ranked[:N_MARGINALS]]
-        more = len(errors.names) - N_COLUMNS
-        note = f"; {more:,} more columns have smaller errors" if more > 0 else ""
-        caption = f"The columns with the largest errors, worst first{note}"
         text = (
-            "Error of the mean, of the standard deviation (sd) and of quantiles, in standard "
-            "deviations of the column, and the largest difference between the two distribution "
-            f"functions (distance, from 0 to 1). The {errors.comparison}."
+            "The table above gives the error of the mean, of the standard deviation (sd) and of "
+            "quantiles, in standard deviations of the column, and the largest difference between "
+            "the two distribution functions (distance, from 0 to 1); worst first."
         )
         picture = Picture(
             "marginals",
@@ -297,8 +294,12 @@ class Thinning(Sequence[int]):
             "Filled: all rows. Line: the chosen rows. The outermost bars hold what lies beyond.",
             {"columns": drawn},
         )
-        table = replace(errors.table(N_COLUMNS), caption=caption)
-        return Section("Error per column", [Text(text), table, *([picture] if drawn else [])])
+        blocks: list[Block] = [Text(text)]
+        if len(errors.names) > N_SHOWN:  # the worst are above
+            table = errors.table(N_COLUMNS)
+            caption = f"The next columns, {errors.others(N_COLUMNS)}".removesuffix(", ")
+            blocks.append(replace(table, rows=table.rows[N_SHOWN:], caption=caption))
+        return Section("Error per column", [*blocks, *([picture] if drawn else [])])
 
     def _falling(self) -> Section:
         nested = self._task.settings.get("refine") is False
