@@ -57,7 +57,7 @@ def user_errors(run: "Run") -> Iterator[None]:
     except BrokenPipeError:
         raise typer.Exit(NO_READER) from None
     except OSError as error:
-        complain(run.with_outcome(spell(error)))
+        complain(run.with_outcome(_typed(run, spell(error))))
         raise typer.Exit(USER_ERROR) from None
     except MemoryError as error:
         complain(run.with_outcome(run.wording.text(str(error)) or "not enough memory"))
@@ -66,8 +66,20 @@ def user_errors(run: "Run") -> Iterator[None]:
         complain(run.with_outcome(run.wording.text(_spelt(run, error))))
         raise typer.Exit(USER_ERROR) from None
     except (ValueError, OverflowError, ModuleNotFoundError) as error:
-        complain(run.with_outcome(run.wording.text(str(error))))
+        complain(run.with_outcome(run.wording.text(_typed(run, str(error)))))
         raise typer.Exit(USER_ERROR) from None
+
+
+def _typed(run: "Run", text: str) -> str:
+    """Return an error about a path with the argument or the option that it came from."""
+    for parameter in run.context.command.params:
+        given = run.context.params.get(parameter.name or "")
+        for path in given if isinstance(given, list | tuple) else [given]:
+            if text.startswith("path must ") and f", got {str(path)!r}" in text:
+                names = [getattr(parameter, "metavar", None) or parameter.name or ""]
+                is_option = parameter.param_type_name == "option"
+                return max(parameter.opts if is_option else names, key=len) + text[4:]
+    return text
 
 
 def _spelt(run: "Run", error: ParameterError) -> str:

@@ -132,12 +132,13 @@ def read_sample(
     """
     if path.suffix.lower() == ".npy":
         sample = _array_sample(path, roles, max_memory)
+        require_finite(sample.rows)
     else:
         progress(0.0, f"opening {path.name}")
         source = open_table(path, max_memory=max_memory)
         progress(1.0, f"opening {path.name}")
         sample = _load_sample(source, roles, progress, max_memory)
-    require_finite(sample.rows)
+        require_finite(sample.rows, source.place)
     return sample
 
 
