@@ -144,6 +144,14 @@ def test_rows_are_named_by_their_lines(tmp_path):
     assert "NaN in 1 row of column 'a', first in row 3" in line
 
 
+@pytest.mark.parametrize("words", [(), ("-n", 5), ("-n", 5, "-o", "few.nc")])
+def test_other_formats_are_refused_first(words):
+    formats = "TABLE must end in .csv, .npy, .npz or .parquet, got"
+    netcdf = "netCDF files of ArviZ are for Python: herder.thin(az.from_netcdf(...), n)"
+    assert error_line("post.nc", *words) == f"herder: {formats} 'post.nc'; {netcdf}"
+    assert error_line("post.txt", *words) == f"herder: {formats} 'post.txt'"
+
+
 def test_a_choice_that_is_none_offers_the_nearest(tmp_path):
     words = ["thin", "in.csv", "-n", "2", "-o", str(tmp_path / "out.csv"), "--kernel", "gaus"]
     done = CliRunner().invoke(app, words)
