@@ -24,12 +24,17 @@ def library_messages(run: "Run") -> Iterator[None]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            run.warn(record.getMessage())
+            if record.name == compiling.name:
+                run.compiling()
+            elif record.levelno >= logging.WARNING:
+                run.warn(record.getMessage())
 
-    logger, handler = logging.getLogger("herder"), Handler(logging.WARNING)
-    before = logger.propagate
+    logger, compiling = logging.getLogger("herder"), logging.getLogger("herder.compiling")
+    handler = Handler()
+    before, level = logger.propagate, compiling.level
     logger.addHandler(handler)
     logger.propagate = False
+    compiling.setLevel(logging.INFO)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -39,6 +44,7 @@ def library_messages(run: "Run") -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
+        compiling.setLevel(level)
 
 
 @contextmanager
