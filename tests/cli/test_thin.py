@@ -210,7 +210,7 @@ def test_long_runs_say_first_what_they_cost(draws, tmp_path, monkeypatch):
         ((*DROPPED, "--weights", "simplex"), ("sum to one", "proportional to the weight")),
         (
             (*DROPPED, "--weights", "optimal", "--kernel", "gaussian"),
-            ("may be negative", "one for each column"),
+            ("may be negative", "median distance of two rows, in standard deviations"),
         ),
         (("--drop", "note,mass", "--label-column", "kind"), ("share chosen",)),
         (
