@@ -1,8 +1,10 @@
+import logging
 import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +46,18 @@ def test_arithmetic_is_numpys():
 def test_sums_are_not_reordered():
     # A reordered sum would lose other bits: from the left, 1 is swallowed twice.
     assert total(np.array([1e16, 1.0, 1.0, -1e16])) == 0.0
+
+
+def test_what_is_compiled_is_logged(monkeypatch, caplog):
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return
+    # numba's own, which ours asks
+    cache: Any = divide._cache  # pyright: ignore[reportFunctionMemberAccess]
+    with caplog.at_level(logging.INFO, "herder.compiling"):
+        for kept in (object(), None):
+            monkeypatch.setattr(type(cache).__base__, "load_overload", lambda *_, kept=kept: kept)
+            assert cache.load_overload((), None) is kept
+    assert [record.getMessage() for record in caplog.records] == [f"compiling {cache._name}"]
 
 
 # Where compiled code cannot be kept, or what was kept is damaged

@@ -30,3 +30,5 @@ def test_one_of_names_the_options():
     assert one_of("fast", "mode", ("fast", "slow")) == "fast"
     with pytest.raises(ValueError, match=r"^mode must be one of 'fast', 'slow', got 'quick'$"):
         one_of("quick", "mode", ("fast", "slow"))
+    with pytest.raises(ValueError, match=r"'slow', got 'slo'; did you mean slow\?$"):
+        one_of("slo", "mode", ("fast", "slow"))

@@ -10,7 +10,7 @@ before it is needed; it changes no result.
 
 Compiled code is kept on disk where that is possible. Without a folder that can be written, on a
 full disk, and where a file of the cache is damaged, the function is compiled in memory: a cache
-never makes a call fail.
+never makes a call fail. The logger ``herder.compiling`` says what is compiled, at the level INFO.
 """
 
 import functools
@@ -60,10 +60,13 @@ else:
 
         def load_overload(self, sig, target_context):
             try:
-                return super().load_overload(sig, target_context)
+                found = super().load_overload(sig, target_context)
             except Exception:  # damaged bytes raise whatever they happen to spell
                 self._forget()
-                return None
+                found = None
+            if found is None:
+                logging.getLogger("herder.compiling").info("compiling %s", self._name)
+            return found
 
         def save_overload(self, sig, data):
             try:

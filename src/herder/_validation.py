@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._csr import distinct_columns, sound_sparse
-from herder._errors import ParameterError, ParameterTypeError
+from herder._errors import ParameterError, ParameterTypeError, with_nearest
 
 __all__ = [
     "check_classes",
@@ -295,7 +295,8 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
     # an array has no truth, and what is not hashable is in no mapping
     if not any(isinstance(value, type(option)) and value == option for option in allowed):
         options = ", ".join(repr(option) for option in allowed)
-        raise ParameterError(name, f"be one of {options}", value)
+        got = with_nearest(value, allowed) if isinstance(value, str) else None
+        raise ParameterError(name, f"be one of {options}", value, got=got)
     return value
 
 

@@ -60,7 +60,7 @@ def test_a_loop_of_links_is_refused(tmp_path, binary_csv, monkeypatch):
     text = "herder: --output must name a file, got the loop of links 'a.csv'\n"
     assert (run.exit_code, run.stderr) == (2, text)
     run = CliRunner().invoke(app, ["moments", "a.csv", "-o", "c.csv"])
-    text = "herder: path must name a file that exists, got 'a.csv'\n"
+    text = "herder: TABLE must name a file that exists, got 'a.csv'\n"
     assert (run.exit_code, run.stderr) == (2, text)
 
 

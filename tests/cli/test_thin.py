@@ -1,12 +1,15 @@
+import logging
 import re
+from typing import Any
 
 import numpy as np
 import pytest
+from rich.progress import Progress
 from typer.testing import CliRunner
 
 import herder
 from herder import thin
-from herder.cli import app
+from herder.cli import _verb, app
 from herder.data import open_table, write_table
 from tests.cli.samples import DROPPED, NAMES, columns, numbers
 
@@ -207,7 +210,7 @@ def test_long_runs_say_first_what_they_cost(draws, tmp_path, monkeypatch):
         ((*DROPPED, "--weights", "simplex"), ("sum to one", "proportional to the weight")),
         (
             (*DROPPED, "--weights", "optimal", "--kernel", "gaussian"),
-            ("may be negative", "one for each column"),
+            ("may be negative", "median distance of two rows, in standard deviations"),
         ),
         (("--drop", "note,mass", "--label-column", "kind"), ("share chosen",)),
         (
@@ -251,3 +254,35 @@ def test_progress_shows_what_is_done(draws, tmp_path):
     for part in ("kernel mean", "herding", "exchange", "exact MMD"):
         assert part in done.stderr
     assert "herding" not in done.stdout
+
+
+def test_the_progress_says_that_loops_are_compiled(tmp_path, monkeypatch):
+    class Bar(Progress):
+        def __init__(self) -> None:
+            super().__init__(disable=True)
+            self.shown: list[list[str]] = []
+
+        def update(self, *args: Any, **options: Any) -> None:
+            super().update(*args, **options)
+            self.note()
+
+        def note(self) -> None:
+            self.shown.append([task.description for task in self.tasks])
+
+    bar, real = Bar(), herder.thin
+
+    def slow(*args: Any, **options: Any) -> Any:
+        for name in ("one", "two"):
+            logging.getLogger("herder.compiling").info("compiling %s", name)
+        bar.note()
+        options["progress"](0.5, "going on")
+        return real(*args, **options)
+
+    monkeypatch.setattr(_verb, "progress_bar", lambda quiet: bar)
+    monkeypatch.setattr(herder, "thin", slow)
+    np.save(tmp_path / "in.npy", np.arange(12.0).reshape(6, 2))
+    words = ["thin", str(tmp_path / "in.npy"), "-n", "2", "-o", str(tmp_path / "out.npy")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == ""
+    assert bar.shown[:2] == [["compiling (only the first time)"], ["going on"]]

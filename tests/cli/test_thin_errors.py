@@ -26,8 +26,18 @@ def error_line(*words: object) -> str:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("nowhere.csv", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
-        (("nowhere.npy", "-n", 5, "-o", "{tmp}/a.csv"), "must name a file that exists"),
+        (("nowhere.csv", "-n", 5, "-o", "{tmp}/a.csv"), "TABLE must name a file that exists, got"),
+        (("nowhere.npy", "-n", 5, "-o", "{tmp}/a.csv"), "TABLE must name a file that exists, got"),
+        (
+            (
+                *("{t}", "-n", 5, "-o", "{tmp}/a.csv", *DROPPED),
+                "--kernel",
+                "stein",
+                "--scores",
+                "s.npy",
+            ),
+            "--scores must name a file that exists, got 's.npy'",
+        ),
         (
             ("{t}", "-n", 5, "-o", "{tmp}/a.csv"),
             "categories in a column of text, got more in 'note': pass --drop note",
@@ -118,10 +128,35 @@ def test_gaps_are_named_and_the_option_that_helps(tmp_path):
     table = write(tmp_path / "in.csv", "a,b\n" + "1,2\n" * 4 + "3,\n" + "5,6\n" * 3)
     line = error_line(table, "-n", 2, "-o", tmp_path / "out.csv")
     assert f"{table} must have finite values" in line
-    assert "NaN in 1 row of column 'b', first in row 4" in line
+    assert "NaN in 1 row of column 'b', first in line 6" in line
     assert line.endswith("pass --drop b")
     words = ["thin", table, "-n", 2, "-o", tmp_path / "out.csv", "--drop", "b"]
     assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0
+
+
+def test_rows_are_named_by_their_lines(tmp_path):
+    # a field of two lines, and an empty line
+    table = write(tmp_path / "in.csv", 'a,b\n1,"x\ny"\n\n2,x\nnan,y\n3,x\n')
+    line = error_line(table, "-n", 2, "-o", tmp_path / "out.csv")
+    assert "NaN in 1 row of column 'a', first in line 6" in line
+    np.savez(tmp_path / "in.npz", a=[1.0, 2.0, np.nan])
+    line = error_line(tmp_path / "in.npz", "-n", 2, "-o", tmp_path / "out.csv")
+    assert "NaN in 1 row of column 'a', first in row 3" in line
+
+
+@pytest.mark.parametrize("words", [(), ("-n", 5), ("-n", 5, "-o", "few.nc")])
+def test_other_formats_are_refused_first(words):
+    formats = "TABLE must end in .csv, .npy, .npz or .parquet, got"
+    netcdf = "netCDF files of ArviZ are for Python: herder.thin(az.from_netcdf(...), n)"
+    assert error_line("post.nc", *words) == f"herder: {formats} 'post.nc'; {netcdf}"
+    assert error_line("post.txt", *words) == f"herder: {formats} 'post.txt'"
+
+
+def test_a_choice_that_is_none_offers_the_nearest(tmp_path):
+    words = ["thin", "in.csv", "-n", "2", "-o", str(tmp_path / "out.csv"), "--kernel", "gaus"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "did you mean gaussian?" in " ".join(done.stderr.replace("│", " ").split())
 
 
 def test_more_rows_than_there_are_is_said_in_options(tmp_path):

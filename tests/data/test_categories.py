@@ -77,7 +77,7 @@ def test_a_table_of_categories_alone():
     [
         (frame().assign(town=["Rome", None, *TOWNS[2:]]), "NaN in 1 row of column 'town', first"),
         (frame().assign(age=["a", 1, 2, 3, 4, 5]), "object in 'age'; drop"),
-        (frame().assign(day=pd.Timestamp("2020-01-01")), "datetime64.* in 'day'; drop"),
+        (frame().assign(day=pd.Timedelta("1 day")), "timedelta64.* in 'day'; drop"),
         (frame().assign(town=None), "object in 'town'"),
         (pd.DataFrame(np.eye(3), columns=["a", "b", "a"]), "unique column names, got 'a' twice"),
         (

@@ -14,7 +14,7 @@ from herder.kernel.comparison import compare_columns
 from tests.naming import refuses
 
 RNG = np.random.default_rng(11)
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 # Few distinct values, so that ties and constant columns are drawn often.
 tables = arrays(
@@ -156,7 +156,8 @@ def test_independent_draws_by_other_code(weighted):
     assert found.independent_draws == pytest.approx(expected)
     said = found.worth
     for name, number in expected.items():
-        assert f"{float(f'{number:.3g}'):,.0f} for {name}" in said
+        words = "at least all 80" if number >= 80 else f"{float(f'{number:.3g}'):,.0f}"
+        assert f" {words} for {name}" in said
 
 
 def test_random_rows_are_worth_as_many_independent_draws():
@@ -170,13 +171,18 @@ def test_random_rows_are_worth_as_many_independent_draws():
         assert mean * m / left == pytest.approx(1, abs=0.2)
 
 
-def test_rows_without_error_are_worth_more_than_can_be_said():
+def test_no_rows_are_worth_more_than_all_of_them():
     X = RNG.integers(0, 3, size=(12, 2)).astype(float)
-    most = "over 10,000,000 for"
+    most = "at least all 24 for"
     said = (
-        f"worth in independent draws: {most} means, {most} standard deviations, {most} quantiles"
+        f"worth in independent draws, compared with all 24 rows: {most} means, {most} standard "
+        f"deviations, {most} quantiles"
     )
     assert compare_columns(np.vstack([X, X]), np.arange(12)).worth == said
+    line = np.arange(101.0)[:, None]
+    near = compare_columns(line, [8, 29, 50, 71, 93])  # its mean is 50.2: (850 / 0.04) draws
+    assert near.independent_draws["means"] == pytest.approx(21250)
+    assert "compared with all 101 rows: at least all 101 for means, " in near.worth
     assert compare_columns(np.ones((5, 2)), [1]).worth == ""
 
 
@@ -221,25 +227,28 @@ def test_worst_columns_come_first():
     assert worst.names[0] == "col4"
     assert worst.n_others == 9
     severity = np.maximum(np.abs(found.mean_change), np.abs(found.sd_change))
-    severity = np.maximum(severity, found.distance)
-    order = np.argsort(-severity)[:3]
+    severity = np.maximum(severity, np.abs(found.quantile_change).max(axis=0))
+    order = np.argsort(-np.maximum(severity, found.distance))[:3]
     assert worst.names == tuple(found.names[j] for j in order)
     assert np.array_equal(worst.quantiles_after, found.quantiles_after[:, order])
     assert found.worst(99).n_others == 0
     assert worst.worst(1).n_others == 11
+    # the median of the second goes from 0.5 to 1, by one standard deviation; the mean by 0.2
+    X = np.column_stack([np.arange(10.0), np.repeat([0.0, 1.0], 5)])
+    assert compare_columns(X, [2, 4, 5, 6, 8]).worst(1).names == ("x1",)
 
 
 def test_the_printed_table():
     lines = str(skewed()).splitlines()
     assert len(lines) == 13
     assert lines[0].startswith("23 of 100 rows: error per column")
-    heads = "column mean sd 5% 25% 50% 75% 95% distance"
+    heads = "column mean sd 2.5% 25% 50% 75% 97.5% distance"
     assert lines[1].split() == heads.split()
     assert lines[2].startswith("col4")
     assert len({len(line) for line in lines[1:10]}) == 1
-    assert lines[10].endswith("a random subset of that size has ±0.184")  # sqrt(77 / 23 / 99)
-    assert lines[11].startswith("worth in independent draws: ")
-    assert lines[12] == "and 4 more columns with smaller errors"
+    assert lines[10] == "and 4 more columns with smaller errors"
+    assert lines[11].endswith("a random subset of that size has ±0.184")  # sqrt(77 / 23 / 99)
+    assert lines[12].startswith("worth in independent draws, compared with all 100 rows: ")
     short = str(compare_columns(np.eye(3), [0], names=["a", "b", "c" * 40]))
     assert "more columns" not in short
     assert "c" * 25 + "..." in short

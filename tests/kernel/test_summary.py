@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from herder import thin
 from herder.kernel import Gaussian
@@ -60,13 +61,14 @@ def test_the_text_has_the_numbers_of_the_choice(chosen):
         f"{worst.sd_change[0]:+.3f}",
     ]
     largest = np.abs(errors.mean_change).max()
-    assert f"at most {largest:.3g} standard deviations" in lines[-3]
-    assert f"±{errors.random_change:.3g}" in lines[-3]
-    assert lines[-2] == errors.worth
+    assert f"at most {largest:.3g} standard deviations" in lines[-2]
+    assert f"±{errors.random_change:.3g}" in lines[-2]
+    assert lines[-1] == f"{errors.worth}, at least all 300 for the functions of the kernel (MMD)"
+    few = thin(X, 5, kernel=KERNEL)
     # m random rows of n, drawn without replacement, are those of m (n - 1) / (n - m) draws
-    draws = 30 * 299 / 270 * (chosen.mmd_random / chosen.mmd) ** 2
-    rounded = f"{float(f'{draws:.3g}'):,.0f}"
-    assert lines[-1] == f"and {rounded} for the functions of the kernel (MMD)"
+    draws = 5 * 299 / 295 * (few.mmd_random / few.mmd) ** 2
+    assert draws < 300
+    assert str(few.summary()).endswith(f", {draws:.0f} for the functions of the kernel (MMD)")
 
 
 def test_the_page_shows_the_choice_and_is_self_contained(chosen):
@@ -123,7 +125,8 @@ def test_weighted_modes_and_labels():
         ({"refine": False}, r"order +nested"),
         ({}, r"columns +3 +divided by their standard deviations"),
         ({"standardise": False}, r"columns +3 +as they are"),
-        ({"kernel": "gaussian"}, r"bandwidth +one for each column +in its standard deviation"),
+        ({"bandwidth": [1.0, 2.0, 3.0]}, r"bandwidth +one for each column +in its standard dev"),
+        ({"kernel": "gaussian", "bandwidth": 0.7}, r"bandwidth +0\.7 +in standard deviations$"),
         ({"kernel": "gaussian", "standardise": False}, r"bandwidth .* median distance"),
         ({"bandwidth": [1.0, 2.0, 3.0], "standardise": False}, r"one for each column +as given"),
         ({"approximate": "chunks"}, r"approximation +chunks"),
@@ -133,11 +136,30 @@ def test_weighted_modes_and_labels():
     ],
 )
 def test_settings_are_reported(options, words):
-    assert re.search(words, str(thin(X, 6, **options).summary()))
+    assert re.search(words, str(thin(X, 6, **options).summary()), re.MULTILINE)
+
+
+def test_the_median_distance_is_shown():
+    median = np.median(pdist(X / X.std(axis=0)))
+    words = rf"bandwidth +{median:.4g} +median distance of two rows, in standard deviations"
+    weight = np.linspace(1, 2, len(X))  # which the median does not know
+    chosen = thin(X, 6, kernel="gaussian", sample_weight=weight)
+    assert re.search(words, str(chosen.summary()))
+    mixed = {"wet": X[:, 0] > 0, "b": X[:, 1]}
+    indicators = np.column_stack([X[:, 0] > 0, X[:, 0] <= 0, X[:, 1] / X[:, 1].std()])
+    median = np.median(pdist(indicators))
+    assert re.search(rf"bandwidth +{median:.4g} ", str(thin(mixed, 6, kernel="laplace").summary()))
 
 
 def test_many_columns_are_cut_short():
     wide = np.random.default_rng(0).normal(size=(50, 40))
     html = page_html(thin(wide, 3).summary())
-    assert "25 more columns have smaller errors" in html
+    assert "The next columns, and 25 more columns with smaller errors" in html
+    errors = thin(wide, 3).column_errors()
+    for name in errors.worst(15).names:  # each once
+        assert html.count(f"<td>{name}</td>") == 1
+    narrow = page_html(thin(wide[:, :3], 3).summary())
+    assert [narrow.count(f"<td>x{j}</td>") for j in range(3)] == [1, 1, 1]
+    assert "next columns" not in narrow
     assert "and 32 more columns with smaller errors" in str(thin(wide, 3).column_errors())
+    assert "and 32 more columns with smaller errors" in str(thin(wide, 3).summary())

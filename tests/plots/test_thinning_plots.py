@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,19 @@ def test_marginals_of_many_columns():
     assert sum(bool(ax.patches) for ax in four.axes) == 4
     with refuses("columns"):
         plot_marginals(wide, [0], columns=[20])
+
+
+@pytest.mark.parametrize("scale", [1.0, 70_000.0, 1e9, 2e-7])
+def test_numbers_below_marginals_do_not_overlap(scale):
+    table = scale * (1 + RNG.random((200, 3)) * [0.1, 0.8, 30])
+    figure = plot_marginals(table, PICKS[PICKS < 200])
+    figure.canvas.draw()
+    for ax in figure.axes:
+        low, high = ax.get_xlim()
+        labels = zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+        boxes = [label.get_window_extent() for tick, label in labels if low <= tick <= high]
+        assert 2 <= len(boxes) <= 5
+        assert all(a.x1 + 4 < b.x0 for a, b in itertools.pairwise(boxes))
 
 
 def test_mmd_path():

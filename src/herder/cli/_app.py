@@ -1,11 +1,13 @@
 """The verbs of the command, in groups."""
 
 import itertools
+import re
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from herder._errors import with_nearest
 from herder.cli.demo import demo as demo_verb
 from herder.cli.learn_classifier import learn_classifier
 from herder.cli.learn_field import learn_field
@@ -29,6 +31,17 @@ def _plain_flags(params: list[Any]) -> list[Any]:
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Offer the nearest choice in place of one that is none."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if " is not one of " in error.message:
+                typed, *choices = re.findall("'([^']*)'", error.message)
+                names = ", ".join(choices)
+                error.message = f"must be one of {names}, got {with_nearest(typed, choices)}"
+            raise
 
 
 class _Group(TyperGroup):

@@ -24,12 +24,17 @@ def library_messages(run: "Run") -> Iterator[None]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            run.warn(record.getMessage())
+            if record.name == compiling.name:
+                run.compiling()
+            elif record.levelno >= logging.WARNING:
+                run.warn(record.getMessage())
 
-    logger, handler = logging.getLogger("herder"), Handler(logging.WARNING)
-    before = logger.propagate
+    logger, compiling = logging.getLogger("herder"), logging.getLogger("herder.compiling")
+    handler = Handler()
+    before, level = logger.propagate, compiling.level
     logger.addHandler(handler)
     logger.propagate = False
+    compiling.setLevel(logging.INFO)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -39,6 +44,7 @@ def library_messages(run: "Run") -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
+        compiling.setLevel(level)
 
 
 @contextmanager
@@ -57,7 +63,7 @@ def user_errors(run: "Run") -> Iterator[None]:
     except BrokenPipeError:
         raise typer.Exit(NO_READER) from None
     except OSError as error:
-        complain(run.with_outcome(spell(error)))
+        complain(run.with_outcome(_typed(run, spell(error))))
         raise typer.Exit(USER_ERROR) from None
     except MemoryError as error:
         complain(run.with_outcome(run.wording.text(str(error)) or "not enough memory"))
@@ -66,8 +72,20 @@ def user_errors(run: "Run") -> Iterator[None]:
         complain(run.with_outcome(run.wording.text(_spelt(run, error))))
         raise typer.Exit(USER_ERROR) from None
     except (ValueError, OverflowError, ModuleNotFoundError) as error:
-        complain(run.with_outcome(run.wording.text(str(error))))
+        complain(run.with_outcome(run.wording.text(_typed(run, str(error)))))
         raise typer.Exit(USER_ERROR) from None
+
+
+def _typed(run: "Run", text: str) -> str:
+    """Return an error about a path with the argument or the option that it came from."""
+    for parameter in run.context.command.params:
+        given = run.context.params.get(parameter.name or "")
+        for path in given if isinstance(given, list | tuple) else [given]:
+            if text.startswith("path must ") and f", got {str(path)!r}" in text:
+                names = [getattr(parameter, "metavar", None) or parameter.name or ""]
+                is_option = parameter.param_type_name == "option"
+                return max(parameter.opts if is_option else names, key=len) + text[4:]
+    return text
 
 
 def _spelt(run: "Run", error: ParameterError) -> str:

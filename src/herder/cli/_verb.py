@@ -48,6 +48,7 @@ INPUT, METHOD, OUTPUT, LIMITS = "Input", "Method", "Output", "Limits"
 
 #: Endings of the files that verbs write.
 TABLES, MODELS, PAGES = (".csv", ".npy", ".npz", ".parquet"), (".safetensors",), (".html", ".htm")
+COMPILING = "compiling (only the first time)"
 
 
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
@@ -156,6 +157,8 @@ class Run:
     def progress(self, share: float, note: str) -> None:
         """Show progress as the library reports it: one bar for each kind of work."""
         heed_signals()
+        if COMPILING in self._tasks:
+            self.bar.remove_task(self._tasks.pop(COMPILING))
         kind, _, detail = note.partition(", ")
         first = kind.partition(" ")[0]
         if first in ("chunk", "class"):
@@ -163,6 +166,11 @@ class Run:
         if kind not in self._tasks:
             self._tasks[kind] = self.bar.add_task(kind, total=1.0, note="")
         self.bar.update(self._tasks[kind], completed=share, note=detail)
+
+    def compiling(self) -> None:
+        """Show that loops are being compiled, until there is progress."""
+        if COMPILING not in self._tasks:
+            self._tasks[COMPILING] = self.bar.add_task(COMPILING, total=None, note="")
 
     def part(self, path: Path) -> Path:
         """Return a file to write, which appears as ``path`` with all others at the end."""

@@ -10,6 +10,7 @@ import typer
 from herder._errors import ParameterError
 from herder._validation import positive_int, require_memory
 from herder.cli._options import Threads
+from herder.cli._streams import USER_ERROR, complain
 from herder.cli._verb import (
     INPUT,
     METHOD,
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
     from herder.data.sample import Sample
 
 __all__ = ["thin"]
+
+
+def _require_table(context: typer.Context, path: Path) -> Path:
+    """Refuse files of other formats before any option is looked at."""
+    if context.resilient_parsing or path.suffix.lower() in TABLES:
+        return path
+    for_python = "; netCDF files of ArviZ are for Python: herder.thin(az.from_netcdf(...), n)"
+    more = for_python if path.suffix.lower() in (".nc", ".nc4", ".netcdf") else ""
+    formats = f"{', '.join(TABLES[:-1])} or {TABLES[-1]}"
+    complain(f"TABLE must end in {formats}, got {str(path)!r}{more}")
+    raise typer.Exit(USER_ERROR)
 
 
 @verb(
@@ -53,6 +65,7 @@ def thin(
         Path,
         typer.Argument(
             metavar="TABLE",
+            callback=_require_table,
             help="A sample, rows by columns (.csv, .npy, .npz, .parquet), or draws in a 3-D "
             ".npy, chains by draws by columns.",
         ),
@@ -187,7 +200,7 @@ def thin(
     """Choose the most representative rows of a sample.
 
     Their averages are far closer to those of the whole sample than a random subset's. All columns
-    of the chosen rows are written. Rows are compared by numbers and by categories (text); name
+    of the chosen rows are written. Rows are compared by numbers, dates and categories (text); name
     other columns with --drop. There is no randomness: the same input gives the same rows.
     """
     import herder

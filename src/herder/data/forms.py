@@ -22,6 +22,7 @@ from herder._csr import sound_sparse
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import form_of, plain_array
 from herder.data.categories import Labels, find_categories, place_indicators, sorted_codes
+from herder.data.dates import read_days
 from herder.data.source import repeated
 
 __all__ = ["form_of", "locate", "read_mixed", "read_numbers", "take_rows"]
@@ -73,9 +74,10 @@ def read_numbers(table: Any, form: str) -> Numbers:
 def read_mixed(table: Any, form: str) -> tuple[Numbers, Labels]:
     """Return a table as numbers, with an indicator for each category, and the categories.
 
-    Columns of frames and mappings may hold text, booleans and categories; other forms hold
-    numbers only.
+    Columns of frames and mappings may hold dates, which are days since 1970, text, booleans and
+    categories; other forms hold numbers only.
     """
+    table = _with_days(table, form)
     columns = _columns(table, form)
     maybe = {name: values for name, values in columns.items() if _may_be_text(values, form)}
     n = len(next(iter(maybe.values()), ()))
@@ -107,6 +109,23 @@ def _columns(table: Any, form: str) -> dict[str, Any]:
     if form == "mapping":
         return {str(name): plain_array(values, "X") for name, values in table.items()}
     return {}
+
+
+def _with_days(table: Any, form: str) -> Any:
+    """Return a frame or a mapping with days in place of dates, and others as they are."""
+    read = {name: read_days(values) for name, values in _columns(table, form).items()}
+    days = {name: values for name, values in read.items() if values is not None}
+    if not days:
+        return table
+    if form == "mapping":
+        return {str(name): days.get(str(name), values) for name, values in table.items()}
+    if form == "polars":
+        return table.with_columns(**days)
+    copy = table.copy(deep=False)  # whose columns can be replaced
+    for j, name in enumerate(read):
+        if name in days:
+            copy.isetitem(j, days[name])
+    return copy
 
 
 def _may_be_text(values: Any, form: str) -> bool:

@@ -11,7 +11,7 @@ of any size passes through.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,8 +155,11 @@ def _is_ordinary(block: NDArray[np.floating]) -> bool:
     return float(block.min()) >= -MAX_SIZE and float(block.max()) <= MAX_SIZE
 
 
-def require_finite(rows: Rows) -> None:
-    """Refuse values that are not finite, or too large to be squared; name columns and rows."""
+def require_finite(rows: Rows, place: Callable[[int], str] | None = None) -> None:
+    """Refuse values that are not finite, or too large to be squared; name columns and rows.
+
+    ``place`` says where a row is, if it came from a file.
+    """
     if all(_is_ordinary(block) for _, block in _blocks(rows.values)):
         return
     checks = {
@@ -176,7 +179,7 @@ def require_finite(rows: Rows) -> None:
         if columns:
             shown = "; ".join(
                 f"in {counted(int(counts[j]), 'row')} of column {rows.names[column]!r}, first in "
-                f"{_place(rows, int(first[j]))}"
+                f"{place(int(first[j])) if place else _place(rows, int(first[j]))}"
                 for column, j in list(columns.items())[:N_NAMED]
             )
             more = len(columns) - N_NAMED

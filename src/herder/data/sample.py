@@ -16,6 +16,7 @@ from herder._errors import ParameterError, with_nearest
 from herder.core.lanes import Progress
 from herder.core.summary import listed
 from herder.data.categories import Labels, most_categories, place_indicators, sorted_codes
+from herder.data.dates import text_days
 from herder.data.numerals import as_floats
 from herder.data.numpy_table import read_array
 from herder.data.rows import Rows, require_finite
@@ -83,7 +84,7 @@ class Sample:
     names, used : sequence of str
         All columns, and those that distances are taken over.
     values : ndarray of shape (n, d)
-        The latter, as floats; indicators of categories for a column of text.
+        The latter, as floats; days since 1970 for dates, indicators of categories for text.
     shape : tuple of int
         (n,) or (chains, draws).
     labels, weight : ndarray of shape (n,) or None
@@ -116,7 +117,7 @@ class Sample:
 def read_sample(
     path: Path, roles: Roles, progress: Progress = silent, *, max_memory: int | None = None
 ) -> Sample:
-    """Read a file of rows, or of chains and draws; text and booleans are categories.
+    """Read a file of rows, or of chains and draws; text and booleans are categories, dates days.
 
     Parameters
     ----------
@@ -131,12 +132,13 @@ def read_sample(
     """
     if path.suffix.lower() == ".npy":
         sample = _array_sample(path, roles, max_memory)
+        require_finite(sample.rows)
     else:
         progress(0.0, f"opening {path.name}")
         source = open_table(path, max_memory=max_memory)
         progress(1.0, f"opening {path.name}")
         sample = _load_sample(source, roles, progress, max_memory)
-    require_finite(sample.rows)
+        require_finite(sample.rows, source.place)
     return sample
 
 
@@ -225,7 +227,7 @@ def _load_sample(
                 values[start:stop, j] = as_floats(chunk[name], float)
                 continue
             known = texts.setdefault(name, _Texts(source.path, name, n))
-            known.codes[start:stop] = known.read(chunk[name])
+            known.read(slice(start, stop), chunk[name].tolist())
         for name, parts in others.items():
             parts.append(chunk[name])
         trial += _examples(chunk, first=not start)
@@ -235,6 +237,8 @@ def _load_sample(
     labels, weight = kept.get(roles.label or ""), kept.get(roles.weight or "")
     rows = {name: np.concatenate([part[name] for part in trial]) for name in names}
     sample = Sample(source.path, names, used, values, (n,), labels, weight, rows, source.take)
+    for name in [name for name, known in texts.items() if known.is_dates]:
+        values[:, used.index(name)] = texts.pop(name).days
     if not texts:
         return sample
     coded = {name: sorted_codes([*known.places], known.codes) for name, known in texts.items()}
@@ -248,22 +252,27 @@ def _load_sample(
 
 
 class _Texts:
-    """The categories of a column of text or booleans while it is read; missing ones are None."""
+    """The categories or the dates of a column while it is read; missing ones are None."""
 
     def __init__(self, path: Path, name: str, n_rows: int) -> None:
         self.path, self.name, self.most = path, name, most_categories(n_rows)
         self.places: dict[Any, int] = {None: 0}
         self.codes = np.zeros(n_rows, dtype=np.intp)
+        self.days, self.is_dates = np.full(n_rows, np.nan), True
 
-    def read(self, column: NDArray[Any]) -> list[int]:
-        """Return the place of each category, new ones at the end."""
-        found = [self.places.setdefault(item, len(self.places)) for item in column.tolist()]
-        if len(self.places) > self.most + 1:
+    def read(self, rows: slice, items: list[Any]) -> None:
+        """Note the category of each row, or its date as long as there are only dates."""
+        days = text_days(items) if self.is_dates else None
+        self.is_dates = days is not None
+        if days is not None:
+            self.days[rows] = days
+        if len(self.places) <= self.most + 1:  # there are only dates if there are more
+            self.codes[rows] = [self.places.setdefault(item, len(self.places)) for item in items]
+        if len(self.places) > self.most + 1 and not self.is_dates:
             raise ValueError(
                 f"{self.path} must have at most {self.most} categories in a column of text, got "
                 f"more in {self.name!r}: pass drop={self.name} to carry it along"
             )
-        return found
 
 
 def _has_text(column: NDArray[Any]) -> bool:

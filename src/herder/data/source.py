@@ -162,6 +162,15 @@ class TableSource:
             rule = f"{self.path} must hold the {self.n_rows:,} rows that it had when it was opened"
             raise ValueError(f"{rule}, got {before:,}")
 
+    def place(self, row: int) -> str:
+        """Return where a row is, counted from 0: its line, or its number from 1."""
+        left = row
+        for block in self.blocks():
+            if left < len(block):
+                return f"{self.unit} {block.places[left]}"
+            left -= len(block)
+        raise IndexError(f"{self.path} must have a row {row}, got {self.n_rows:,} rows")
+
     def chunks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """Yield the columns of consecutive rows alone."""
         return (block.columns for block in self.blocks(max_bytes) if len(block.places))

@@ -34,6 +34,7 @@ __all__ = [
     "plain_kernel",
     "read_kernel",
     "resolve_kernel",
+    "spreads",
 ]
 
 #: 2,000 rows give 2 million distances: the median is then within about one per cent of the
@@ -137,7 +138,7 @@ def resolve_kernel(
     if not isinstance(kernel, str):
         return centred(_complete(kernel, bandwidth, values), values)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
-    spread = _spread(values, indicators) if standardise else 1.0
+    spread = spreads(values, indicators) if standardise else 1.0
     if isinstance(bandwidth, str):
         if bandwidth != "median":
             raise ParameterError("bandwidth", BANDWIDTH_RULE, bandwidth)
@@ -247,7 +248,7 @@ def _warn_of_scales(values: NDArray[Any]) -> None:
         )
 
 
-def _spread(
+def spreads(
     values: NDArray[Any], indicators: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
     """Return the spread of each column; one for a constant column, which then has no effect."""

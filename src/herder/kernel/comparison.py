@@ -26,9 +26,11 @@ chosen rows are those of
 
 .. math:: 1 \Big/ \operatorname{mean} \frac{e^2}{\operatorname{var}(f)}
 
-draws. The mean is over columns, with f = x for means, :math:`(x - \mu)^2` for standard
-deviations, and over the levels p as well with :math:`f = [x \le Q(p)]` for quantiles. Of a column
-of categories only the shares are compared, by :math:`\sum e^2 / \sum \operatorname{var}(f)`.
+draws. No subset is worth more than all n rows against what they were drawn from, so that more
+than n is said as "at least all". The mean is over columns, with f = x for means,
+:math:`(x - \mu)^2` for standard deviations, and over the levels p as well with
+:math:`f = [x \le Q(p)]` for quantiles. Of a column of categories only the shares are compared, by
+:math:`\sum e^2 / \sum \operatorname{var}(f)`.
 
 Optimal weights may be negative: F' then falls here and there, Q' uses its running maximum, and
 :math:`\sigma'` is zero where its square would be negative.
@@ -54,7 +56,7 @@ from herder.kernel.distribution import (
     relative_square,
 )
 
-__all__ = ["ColumnErrors", "compare_columns", "rounded"]
+__all__ = ["ColumnErrors", "compare_columns", "draws_text"]
 
 #: Bytes of the columns that are read together.
 BLOCK_BYTES = 64 * 2**20
@@ -135,12 +137,11 @@ class ColumnErrors(Summarised):
     def worst(self, n: int = 1) -> "ColumnErrors":
         """Return the n columns with the largest errors, worst first.
 
-        They are ranked by the largest of the change of the mean, of the spread, and the distance.
-        Quantiles do not count: that of a column of a few values jumps when a share hardly moves.
+        They are ranked by the largest of all changes, of quantiles too, and the distance.
         """
         n = min(positive_int(n, "n"), len(self.names))
-        severity = np.vstack([np.abs(self.mean_change), np.abs(self.sd_change), self.distance])
-        order = np.argsort(-np.fmax.reduce(severity), kind="stable")[:n]
+        severity = np.fmax(self.largest_change, self.distance)  # categories have no changes
+        order = np.argsort(-severity, kind="stable")[:n]
         kept = {k: v[..., order] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         names = tuple(self.names[j] for j in order.tolist())
         return replace(self, names=names, n_others=self.n_others + len(self.names) - n, **kept)
@@ -174,16 +175,17 @@ class ColumnErrors(Summarised):
 
     def summary(self) -> Summary:
         """Return the columns with the largest errors, worst first."""
-        blocks = [self.table(N_SHOWN), Text(self.comparison)]
-        blocks += [Text(self.worth)] if self.worth else []
-        if len(self.names) > N_SHOWN:
-            more = counted(len(self.names) - N_SHOWN, "more column")
-            blocks.append(Text(f"and {more} with smaller errors"))
+        texts = [self.others(N_SHOWN), self.comparison, self.worth]
         return Summary(
             f"{self.n_select:,} of {self.n_rows:,} rows: error per column in its standard "
             "deviations; distance of the distributions, 0 to 1",
-            blocks,
+            [self.table(N_SHOWN), *(Text(text) for text in texts if text)],
         )
+
+    def others(self, n: int) -> str:
+        """Return how many columns a table of the n worst leaves out, in words."""
+        left = len(self.names) - n
+        return f"and {counted(left, 'more column')} with smaller errors" if left > 0 else ""
 
     @property
     def comparison(self) -> str:
@@ -199,7 +201,11 @@ class ColumnErrors(Summarised):
 
     @property
     def independent_draws(self) -> dict[str, float]:
-        """Number of independent draws with the same mean squared errors, by what is averaged."""
+        """Number of independent draws with the same mean squared errors, by what is averaged.
+
+        Errors are those against all rows, which have an error of their own: more than ``n_rows``
+        means no loss beside them.
+        """
         found = {}
         for name, squares in zip(AVERAGES, self.squares, strict=True):
             if not np.isnan(squares).all():
@@ -210,8 +216,12 @@ class ColumnErrors(Summarised):
     @property
     def worth(self) -> str:
         """The `independent_draws` in words; empty if all columns are constant."""
-        parts = [f"{rounded(draws)} for {name}" for name, draws in self.independent_draws.items()]
-        return f"worth in independent draws: {', '.join(parts)}" if parts else ""
+        parts = [
+            f"{draws_text(draws, self.n_rows)} for {name}"
+            for name, draws in self.independent_draws.items()
+        ]
+        beside = f"compared with all {counted(self.n_rows, 'row')}"
+        return f"worth in independent draws, {beside}: {', '.join(parts)}" if parts else ""
 
     def _relative(self, change: NDArray[np.float64]) -> NDArray[np.float64]:
         """Divide by the spread; a constant column with the same value has no change."""
@@ -227,7 +237,7 @@ def compare_columns(
     weights: ArrayLike | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     names: Sequence[str] | None = None,
-    quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+    quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975),
     labels: Labels = (),
 ) -> ColumnErrors:
     """Compare the columns of a table with those of chosen rows.
@@ -309,10 +319,9 @@ def compare_columns(
     )
 
 
-def rounded(number: float) -> str:
-    """Return a number of draws with three digits."""
-    most = 10_000_000  # beyond, errors are mostly rounding
-    return f"over {most:,}" if number > most else f"{float(f'{number:.3g}'):,.0f}"
+def draws_text(draws: float, n_rows: int) -> str:
+    """Return a number of draws with three digits; never more than there are rows."""
+    return f"at least all {n_rows:,}" if draws >= n_rows else f"{float(f'{draws:.3g}'):,.0f}"
 
 
 def _plain(values: NDArray[np.float64]) -> list[float | None]:

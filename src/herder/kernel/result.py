@@ -15,8 +15,9 @@ from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
+from herder.kernel.bandwidth import spreads
 from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
-from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, rounded
+from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, draws_text
 from herder.kernel.functions import Energy, Stein
 from herder.kernel.mmd import root
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Thinning"]
 
-#: Columns in the table of a page, and in its picture of marginals.
+#: Columns in the tables of a page, and in its picture of marginals.
 N_COLUMNS, N_MARGINALS = 15, 6
 
 CAPTION = "Error per column, in its standard deviations; distance of the distributions, 0 to 1"
@@ -195,8 +196,10 @@ class Thinning(Sequence[int]):
         if known and self._task.classes is None:
             sections.append(self._falling())
         title = f"{len(self):,} of {self._task.rows.n_rows:,} rows"
-        worth = [Text(text) for text in (errors.worth, self._worth() if known else "") if text]
-        return Summary(title, [*first, table, Text(errors.comparison), *worth], sections)
+        worth = errors.worth + (self._worth() if known and errors.worth else "")
+        texts = errors.others(N_SHOWN), errors.comparison, worth
+        last = [Text(text) for text in texts if text]
+        return Summary(title, [*first, table, *last], sections)
 
     @property
     def _whole(self) -> str:
@@ -212,24 +215,30 @@ class Thinning(Sequence[int]):
         return [Fact(f"MMD to {self._whole}", ours, ".3g", beside)]
 
     def _worth(self) -> str:
-        """Return how many independent draws have the same MMD on average, in words."""
+        """Return how many independent draws have the same MMD on average, as words to add."""
         if self._task.given is not None or self.mmd == 0:
             return ""
         spread = float(self._task.mass @ self._candidates.diagonal) - self._reference[1]
-        return f"and {rounded(spread / self.mmd**2)} for the functions of the kernel (MMD)"
+        draws = draws_text(spread / self.mmd**2, self._task.rows.n_rows)
+        return f", {draws} for the functions of the kernel (MMD)"
 
     def _how(self) -> list[Fact]:
         settings, kernel = self._task.settings, self._task.kernel
         facts = [Fact("kernel", settings.get("kernel", type(kernel).__name__))]
         lengths = getattr(kernel, "bandwidth", None)
-        median = "kernel" in settings and isinstance(settings["bandwidth"], str)
+        named = "kernel" in settings
+        median = named and isinstance(settings["bandwidth"], str)
         if isinstance(kernel, Energy) and median:  # it has none
             divided = "divided by their standard deviations"
             meaning = divided if settings["standardise"] else "as they are"
             facts.append(Fact("columns", len(self._task.rows.names), "", meaning))
-        elif lengths is not None and np.ndim(lengths) == 0:
-            meaning = "median distance of two rows" if median else ""
-            facts.append(Fact("bandwidth", lengths, ".4g", meaning))
+        elif lengths is not None and np.ndim(settings["bandwidth"] if named else lengths) == 0:
+            words = ["median distance of two rows"] if median else []
+            if np.ndim(lengths):  # one length in standard deviations, that of any column
+                rows = self._task.rows
+                lengths = lengths[0] / spreads(rows.values[:, :1], rows.is_indicator[:1])[0]
+                words.append("in standard deviations")
+            facts.append(Fact("bandwidth", float(lengths), ".4g", ", ".join(words)))
         elif lengths is not None:
             meaning = "in its standard deviation" if settings.get("standardise") else "as given"
             facts.append(Fact("bandwidth", "one for each column", "", meaning))
@@ -273,13 +282,10 @@ class Thinning(Sequence[int]):
         known = self.rows.value_names  # those of numbers, and of the indicators of categories
         ranked = [name for name in errors.worst(len(errors.names)).names if name in known]
         drawn = [known.index(name) for name in ranked[:N_MARGINALS]]
-        more = len(errors.names) - N_COLUMNS
-        note = f"; {more:,} more columns have smaller errors" if more > 0 else ""
-        caption = f"The columns with the largest errors, worst first{note}"
         text = (
-            "Error of the mean, of the standard deviation (sd) and of quantiles, in standard "
-            "deviations of the column, and the largest difference between the two distribution "
-            f"functions (distance, from 0 to 1). The {errors.comparison}."
+            "The table above gives the error of the mean, of the standard deviation (sd) and of "
+            "quantiles, in standard deviations of the column, and the largest difference between "
+            "the two distribution functions (distance, from 0 to 1); worst first."
         )
         picture = Picture(
             "marginals",
@@ -288,8 +294,12 @@ class Thinning(Sequence[int]):
             "Filled: all rows. Line: the chosen rows. The outermost bars hold what lies beyond.",
             {"columns": drawn},
         )
-        table = replace(errors.table(N_COLUMNS), caption=caption)
-        return Section("Error per column", [Text(text), table, *([picture] if drawn else [])])
+        blocks: list[Block] = [Text(text)]
+        if len(errors.names) > N_SHOWN:  # the worst are above
+            table = errors.table(N_COLUMNS)
+            caption = f"The next columns, {errors.others(N_COLUMNS)}".removesuffix(", ")
+            blocks.append(replace(table, rows=table.rows[N_SHOWN:], caption=caption))
+        return Section("Error per column", [*blocks, *([picture] if drawn else [])])
 
     def _falling(self) -> Section:
         nested = self._task.settings.get("refine") is False

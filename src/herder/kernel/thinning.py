@@ -109,8 +109,9 @@ def thin(
     X : array-like of shape (n_samples, n_features) or (chain, draw, ...)
         The sample: an array (it may be memory-mapped), a pandas or polars frame, an xarray or
         ArviZ posterior, or a mapping of names to draws. Columns of frames and mappings may hold
-        categories (text, booleans, the categories of pandas): two that differ are at the distance
-        sqrt(2), which is typical of two rows in a standardised column of numbers.
+        dates, compared by their days, and categories (text, booleans, the categories of pandas):
+        two that differ are at the distance sqrt(2), which is typical of two rows in a standardised
+        column of numbers.
     n_select : int
         How many rows to choose; more than there are only with ``unique=False``.
     kernel : str or callable, default "energy"

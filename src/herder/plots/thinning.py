@@ -126,6 +126,10 @@ def plot_marginals(
         _compare(ax, column, mass, column[chosen], share, "vertical")
         ax.set_xlabel(heads[j], fontsize=9)
         ax.set_yticks([])
+        # so few numbers that none overlap; large ones share an exponent
+        ax.locator_params(axis="x", nbins=4)
+        ax.ticklabel_format(axis="x", scilimits=(-4, 5))
+        ax.xaxis.get_offset_text().set_fontsize(8)
     for ax in grid[len(shown) :]:
         ax.set_axis_off()
     handles, labels = grid[0].get_legend_handles_labels()
