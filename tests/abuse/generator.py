@@ -42,7 +42,7 @@ NOT_FINITE = "not finite"
 #: Numbers of results that may be NaN or infinite: they say that something is not known.
 OPEN = {
     *("r_hat", "ess", "errors", "mmd_random", "gain", "gain_error", "score", "log_weights"),
-    *("squared_norm", "effective_chains", "rate", "squares"),
+    *("squared_norm", "effective_chains", "rate", "squares", "average_errors"),
 }
 
 #: Calls that pass on what they were given, NaN and infinity too.

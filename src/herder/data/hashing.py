@@ -12,6 +12,7 @@ same column in every chunk of a stream, in every process and on every machine. T
 is scikit-learn's (MurmurHash3).
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,8 @@ def hash_features(
         raise ParameterError("n_features", "be at most 2**31 - 1", n_features)
     kinds = (np.dtype(np.float64), np.dtype(np.float32))
     try:
-        known = np.dtype(dtype) in kinds
+        with warnings.catch_warnings(action="ignore"):  # of aliases that NumPy gives up
+            known = np.dtype(dtype) in kinds
     except (TypeError, ValueError):
         known = False
     if not known:

@@ -18,6 +18,7 @@ from herder.core.plain import (
     read_number,
 )
 from herder.core.state import State
+from herder.data.rows import read_rows
 from herder.kernel.bandwidth import (
     BandwidthLike,
     KernelLike,
@@ -96,7 +97,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows in the target.
         """
-        points = fit_points(self, X)
+        points = read_rows(fit_points(self, X)).values
         kernel = resolve_kernel(self.kernel, self.bandwidth, points, standardise=self.standardise)
         if isinstance(kernel, Stein):
             raise ParameterError("kernel", "not be 'stein', which needs scores: use herder.thin")
@@ -149,9 +150,5 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the kernel values of every row of ``X`` to the chosen points."""
         check_fitted(self, "samples_")
-        points = fit_points(self, X, reset=False)
-        features = np.asarray(self.kernel_(points, self.samples_), np.float64)
-        if not np.isfinite(features).all():
-            got = np.abs(points).max()
-            raise ParameterError("X", "be numbers whose kernel values are floats", got)
-        return features
+        points = read_rows(fit_points(self, X, reset=False)).values
+        return np.asarray(self.kernel_(points, self.samples_), np.float64)

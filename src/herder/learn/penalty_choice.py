@@ -151,7 +151,7 @@ def choose_alpha(
 def _folds(
     codes: NDArray[np.uint8], cv: Any, random_state: int | np.random.Generator | None
 ) -> Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    n_rows, is_text = len(codes), isinstance(cv, str)  # which has a method of that name, too
+    n_rows, is_text = len(codes), isinstance(cv, str | bytes)  # with such a method
     if hasattr(cv, "split") and not is_text:
         return cv.split(codes)
     if isinstance(cv, list | tuple):

@@ -183,7 +183,7 @@ class CliqueFeatures:
 
 def as_encoding(encoding: str) -> str:
     """Return the encoding if it is one; "auto" is an old name of the default."""
-    if encoding == "auto":
+    if isinstance(encoding, str) and encoding == "auto":
         warn_renamed('encoding="auto"', 'encoding="indicator"', depth=2)
         return "indicator"
     one_of(encoding, "encoding", ENCODINGS)

@@ -221,7 +221,9 @@ def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     except (TypeError, ValueError, NotImplementedError):  # some sparse matrices
         sizes = ()
     if not sizes or any(
-        isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1
+        isinstance(size, bool | np.timedelta64)  # which NumPy counts among the integers
+        or not isinstance(size, int | np.integer)
+        or size < 1
         for size in sizes
     ):
         raise ParameterError("shape", "be positive integers such as (10, 10)", shape)

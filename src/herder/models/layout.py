@@ -165,6 +165,7 @@ def check_tables(moments: Any) -> dict[str, Any]:
     """Return counts and totals as arrays; the layout of the cliques is checked when it is made."""
     cliques = moments.cliques
     flag(moments.from_rows, "from_rows")
+    of_kind(moments.conflicts, "conflicts", tuple, "a tuple of Contradiction")
     for variable in of_kind(moments.variables, "variables", tuple, "a tuple of Variable"):
         of_kind(variable, "variables", Variable, "a tuple of Variable")
     if not isinstance(cliques, tuple) or {*map(type, cliques)} != {tuple}:

@@ -53,8 +53,9 @@ def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
 def read_known(classes: ArrayLike) -> NDArray[Any]:
     """Return a list of classes in order, none of them missing."""
     labels = plain_array(classes, "classes")
-    if labels.dtype.kind == "c":
-        raise ParameterTypeError("classes", "be labels", got=f"dtype {labels.dtype}")
+    if labels.dtype.kind == "c" or labels.ndim != 1:
+        got = f"shape {labels.shape} of {labels.dtype}"
+        raise ParameterTypeError("classes", "be a list of labels", got=got)
     for label in labels.ravel().tolist():
         if label is None or label != label:
             raise ParameterError("classes", "be labels", got=repr(label))

@@ -37,6 +37,9 @@ RINGS = ((20, 1.0), (10, 0.55))
 #: Steps of the histogram of probabilities.
 N_STAIRS = 20
 
+#: C |row|^2 at most: beyond it rounding leaves no ellipse to draw.
+MAX_GAIN = 1e12
+
 #: Corners of the polygon that is drawn as an ellipse.
 N_CORNERS = 181
 
@@ -74,6 +77,8 @@ def plot_update(
         raise ParameterError("row", "be two numbers, not both zero", row)
     one_of(label, "label", (-1, 1))
     rate = positive_number(C, "C")
+    if rate * float(x @ x) > MAX_GAIN:
+        raise ParameterError("C", f"be at most {MAX_GAIN:g} over the squared length of row", C)
     compared = _figure_two(rate) if learners is None else by_label(learners, "learners")
     moved = {name: _taught(model, x, label) for name, model in compared.items()}
     figure, (left, right) = new_figure(2, width=4.6, height=4.4)
