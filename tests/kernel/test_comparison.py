@@ -247,7 +247,9 @@ def test_the_printed_table():
     assert lines[2].startswith("col4")
     assert len({len(line) for line in lines[1:10]}) == 1
     assert lines[10] == "and 4 more columns with smaller errors"
-    assert lines[11].endswith("a random subset of that size has ±0.184")  # sqrt(77 / 23 / 99)
+    assert lines[11].endswith(
+        "a random subset of that size has ±0.184 in a typical column"
+    )  # sqrt(77 / 23 / 99)
     assert lines[12].startswith("worth in independent draws, compared with all 100 rows: ")
     short = str(compare_columns(np.eye(3), [0], names=["a", "b", "c" * 40]))
     assert "more columns" not in short

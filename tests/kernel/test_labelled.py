@@ -225,3 +225,10 @@ def test_classes_without_a_row_are_named(caplog, n_select, allocation, words):
         assert warned[0] == logged[0].replace("thin: ", "Warning: ")
     else:
         assert logged == warned == []
+
+
+def test_the_summary_says_that_weights_correct_the_shares():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) < 45
+    assert "use them in every average" in str(thin(X, 10, y=y, allocation="equal").summary())
+    assert "use them in every average" not in str(thin(X, 8, y=y).summary())

@@ -123,8 +123,8 @@ def test_weighted_modes_and_labels():
     ("options", "words"),
     [
         ({"refine": False}, r"order +nested"),
-        ({}, r"columns +3 +divided by their standard deviations"),
-        ({"standardise": False}, r"columns +3 +as they are"),
+        ({}, r"columns +3 +of numbers, divided by their standard deviations"),
+        ({"standardise": False}, r"columns +3 +of numbers, as they are"),
         ({"bandwidth": [1.0, 2.0, 3.0]}, r"bandwidth +one for each column +in its standard dev"),
         ({"kernel": "gaussian", "bandwidth": 0.7}, r"bandwidth +0\.7 +in standard deviations$"),
         ({"kernel": "gaussian", "standardise": False}, r"bandwidth .* median distance"),

@@ -24,7 +24,7 @@ How many independent draws the chosen rows are worth follows from averages of fu
 column: m independent draws have a mean squared error of var(f) / m, so that errors e of the
 chosen rows are those of
 
-.. math:: 1 \Big/ \operatorname{mean} \frac{e^2}{\operatorname{var}(f)}
+.. math:: \frac{1}{\operatorname{mean}(e^2 / \operatorname{var} f)}
 
 draws. No subset is worth more than all n rows against what they were drawn from, so that more
 than n is said as "at least all". The mean is over columns, with f = x for means,
@@ -79,7 +79,7 @@ class ColumnErrors(Summarised):
     n_rows, n_select : int
         Rows before and after.
     quantiles : tuple of float
-        Levels of the p quantiles.
+        Levels of the p quantiles, which are those of NumPy's method "averaged_inverted_cdf".
     mean_before, mean_after, sd_before, sd_after : ndarray of shape (d,)
         Means and standard deviations (divided by the weight, not by one less); NaN, as are
         quantiles, for a column of categories.
@@ -196,7 +196,7 @@ class ColumnErrors(Summarised):
         largest = show(float(np.nanmax(changes)), ".3g")
         return (
             f"error of a mean: at most {largest} standard deviations; a random subset of that "
-            f"size has ±{self.random_change:.3g}"
+            f"size has ±{self.random_change:.3g} in a typical column"
         )
 
     @property

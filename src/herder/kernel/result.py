@@ -231,7 +231,8 @@ class Thinning(Sequence[int]):
         if isinstance(kernel, Energy) and median:  # it has none
             divided = "divided by their standard deviations"
             meaning = divided if settings["standardise"] else "as they are"
-            facts.append(Fact("columns", len(self._task.rows.names), "", meaning))
+            numeric = int((~self._task.rows.is_indicator).sum())
+            facts.append(Fact("columns", numeric, "", f"of numbers, {meaning}"))
         elif lengths is not None and np.ndim(settings["bandwidth"] if named else lengths) == 0:
             words = ["median distance of two rows"] if median else []
             if np.ndim(lengths):  # one length in standard deviations, that of any column
@@ -248,6 +249,9 @@ class Thinning(Sequence[int]):
             low, high = self.weights.min(), self.weights.max()
             meaning = f"from {low:.2e} to {high:.2e}, {sign}: use them in every average"
             facts.append(Fact("weights", weights, "", meaning))
+        elif self._task.classes is not None and np.ptp(self.weights) > 1e-9:
+            meaning = "since classes have other shares than in all rows: use them in every average"
+            facts.append(Fact("weights", "by class", "", meaning))
         elif settings.get("refine") is False:
             meaning = "the first rows are those of a smaller choice"
             facts.append(Fact("order", "nested", "", meaning))

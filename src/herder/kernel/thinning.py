@@ -220,7 +220,7 @@ def thin(
         return _thin_classes(task, y, allocation, m, rules, weights, progress)
     d, double = task.values.shape[1], weights != "uniform"
     cost = exact_cost(n, d, m, sweeps=sweeps, n_jobs=n_jobs, double=double)
-    if cost.seconds > LONG_SECONDS:
+    if cost.seconds > LONG_SECONDS and progress is None:  # else the caller shows how far it is
         _log.warning("thin: %s; approximate='chunks' or approximate='subsample' is faster", cost)
     candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
     return task.result(*_select(candidates, task, m, rules, weights, progress))
