@@ -18,6 +18,7 @@ from herder import (
 )
 from herder.core.diagnostics import Diagnosis
 from herder.data import open_table, write_table
+from herder.data.intervals import Interval
 from herder.data.variables import Codes, encode
 from herder.fields import synthesis
 from herder.fields.diagnostics import VERDICTS
@@ -340,3 +341,21 @@ def test_moments_bounds_and_estimates_describe_themselves():
     numbers = (found.value, found.lowest, found.highest, bounds.lower, bounds.upper)
     assert rows[2] == ["2", *(f"{values[2]:.4f}" for values in numbers)]
     assert str(found).startswith("P(more than k ones), with its spread over 8 variants")
+
+
+def test_a_number_stands_for_its_bin_and_must_lie_in_one():
+    age = np.random.default_rng(0).integers(18, 80, 400)
+    model = MomentHerder(bins=6).fit({"age": age, "ill": age % 2})
+    bins = model.moments_.variables[0].values
+    where = next(bin for bin in bins if isinstance(bin, Interval) and bin.low <= 40 < bin.high)
+    some, _ = made(model, 30, where={"age": 40})
+    assert re.search(rf"where +age in {re.escape(str(where))} +30 of", str(some.summary()))
+    made_ages = model.sample(30, where={"age": 40})["age"]
+    assert ((made_ages >= where.low) & (made_ages < where.high)).all()
+    for age in (120, -5, "old"):
+        ends = f"lie in one of its bins, {bins[0]} to {bins[-1]}, got {age!r}"
+        with refuses("value of 'age'", match=re.escape(ends)):
+            model.sample(3, where={"age": age})
+    none = MomentHerder(missing="category").fit({"x": ["a", None, "a"]})
+    text = str(made(none, 5, where={"x": None})[0].summary())
+    assert re.search(r"where +x=\(missing\) ", text)

@@ -40,7 +40,8 @@ def synth(
         list[str],
         option(
             OUTPUT,
-            "Keep only rows with this value (repeatable); COLUMN= means missing.",
+            "Keep only rows with this value (repeatable); COLUMN= means missing. In a binned "
+            "column the value stands for its bin.",
             metavar="COLUMN=VALUE",
         ),
     ] = [],  # noqa: B006 (typer copies it)

@@ -215,8 +215,8 @@ class MomentHerder(BaseEstimator):
         n_samples : int
             Number of rows.
         where : mapping of column to value, optional
-            Only rows with these values: the others are herded and left out, so that rows
-            follow the conditional distribution of the herd.
+            Only rows with these values (a number in a binned column: in its bin). The others are
+            herded and left out: rows follow the conditional distribution of the herd.
         """
         check_fitted(self, "moments_")
         n_samples = positive_int(n_samples, "n_samples")

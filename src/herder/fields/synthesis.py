@@ -40,6 +40,7 @@ from herder.metrics import total_variation
 from herder.models.binned import bin_facts
 from herder.models.consistency import free_groups
 from herder.models.moments import Moments
+from herder.models.plain_text import shown
 
 __all__ = ["Synthesis", "worst_cells"]
 
@@ -310,7 +311,7 @@ def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
         clique = target.cliques[c]
         codes = np.unravel_index(cell - start, [target.n_values[i] for i in clique])
         what = ", ".join(
-            f"{target.names[i]} = {_label(target.variables[i].values[code])}"
+            f"{target.names[i]} = {shown(target.variables[i].values[code])}"
             for i, code in zip(clique, codes, strict=True)
         )
         rows.append((what, wanted[cell], got[cell], got[cell] - wanted[cell]))
@@ -320,9 +321,3 @@ def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
         ("", ".4%", ".4%", "+.4%"),
         f"The {len(rows)} groups of columns that agree least",
     )
-
-
-def _label(value: object) -> str:
-    if value is None:
-        return "missing"
-    return f"{value:g}" if isinstance(value, float) else str(value)
