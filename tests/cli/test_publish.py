@@ -116,3 +116,42 @@ def test_copies_are_those_that_the_files_show(survey, tmp_path):
     assert [*re.findall(first, text)[0], *re.findall(second, text)[0]] == wanted
     found = f"{len(unique & set(rows))} of {len(unique)}"
     assert re.search(rf"unique found +{found} +of its unique rows were made", text)
+
+
+def test_columns_that_identify_rows_are_named_and_can_be_dropped(tmp_path):
+    rng = np.random.default_rng(0)
+    ids, ages = rng.permutation(9000)[:60] + 1000, rng.integers(20, 25, 60)
+    rows = [(i, f"note {i}", a, "ab"[a % 2]) for i, a in zip(ids, ages, strict=True)]
+    table = write_csv(tmp_path / "t.csv", ("id", "note", "age", "kind"), rows)
+    out = tmp_path / "out.csv"
+    once = "'note' has values that occur once (60 of 60), which come out word for word"
+    number = "'id' has another whole number in each row, as an id has"
+    for verb in ("synth", "moments"):
+        done = run(verb, table, "-o", out)
+        assert f"Warning: {number}; {once}: leave out columns" in done.stderr
+        assert f"{number}; {once}: leave out columns" in done.stdout
+        for words in (("--drop", "id,note"), ("--drop", "id", "--drop", "note")):
+            done = run(verb, table, "-o", out, *words)
+            assert "occur once" not in done.output
+            assert "note" not in out.read_text()
+        (line,) = run(verb, table, "-o", out, "--drop", "nite", code=2).stderr.splitlines()
+        assert line.endswith("got 'nite'; did you mean note?")
+        run("moments", table, "-o", tmp_path / "c.csv", "--drop", "id,note")
+        (line,) = run(
+            verb, tmp_path / "c.csv", "-o", out, "--drop", "id", code=2
+        ).stderr.splitlines()
+        assert line == "herder: --drop must be left out for a file of counts, got 'id'"
+    (line,) = run(
+        "synth", table, "-o", out, "--drop", "id,note,age,kind", code=2
+    ).stderr.splitlines()
+    assert line == f"herder: --drop must leave a column of {table}, got all of them"
+
+
+def test_parts_of_a_file_are_dropped_and_numbered_alike(survey, tmp_path, monkeypatch):
+    table = pd.read_csv(survey).assign(id=np.arange(400)[::-1])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run("moments", tmp_path / "t.csv", "-o", tmp_path / "a.csv", "--drop", "id")
+    monkeypatch.setattr("herder.data.source.CHUNK_BYTES", 40_000)  # the last part is short
+    run("moments", tmp_path / "t.csv", "-o", tmp_path / "b.csv", "--drop", "id")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert "'id' has another whole number" in run("moments", tmp_path / "t.csv").stderr

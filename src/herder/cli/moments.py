@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from herder._errors import ParameterError
-from herder.cli._options import Bins, Missing, Order, Table
+from herder.cli._options import Bins, Drop, Missing, Order, Table
 from herder.cli._terminal import parse_bins
 from herder.cli._verb import OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Summary, counted
@@ -38,6 +38,7 @@ def moments(
     order: Order = 2,
     missing: Missing = "error",
     bins: Bins = [],  # noqa: B006 (typer copies it)
+    drop: Drop = [],  # noqa: B006
     min_count: Annotated[
         int | None,
         option(
@@ -71,15 +72,18 @@ def moments(
         raise ParameterError("merge_small", "go with --min-count", got="it alone")
     from herder import Moments
     from herder.data import open_table
+    from herder.data.sample import split_names
     from herder.data.variables import file_bins
-    from herder.models.disclosure import merge_categories
+    from herder.models.disclosure import identifying, merge_categories
     from herder.models.published import is_plain_table, load
 
     limit = run.max_memory
     if is_plain_table(table, limit):
+        run.refuse({"drop"}, "for a file of counts")
         counts = load(table, limit)
     else:
         source, chosen = open_table(table, max_memory=limit), parse_bins(bins)
+        source = source.without(split_names(drop, source.names, "drop", table))
         counts = Moments.from_chunks(
             source.within(limit, "counting", run.progress),
             order,
@@ -94,6 +98,8 @@ def moments(
         counts = counts.rounded(round_to)
     if min_count is not None:
         _require_large(counts, min_count, merge_small)
+    for warning in identifying(counts):
+        run.warn(warning)
     if output is not None:
         counts.save(run.part(output))
     summary = counts.summary()

@@ -33,6 +33,7 @@ from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_
 from herder.fields.row_filter import RowFilter, read_where
 from herder.fields.row_index import CopyCount, RowIndex, index_source, restart_rows, some_rows
 from herder.fields.synthesis import Synthesis
+from herder.models.disclosure import log_identifying
 from herder.models.features import as_encoding
 from herder.models.moments import Moments
 
@@ -378,8 +379,8 @@ class MomentHerder(BaseEstimator):
         self._check_parameters()
         for old in ("diagnostics_", "feature_names_in_"):
             vars(self).pop(old, None)
-        self.moments_, self._form = moments, form
-        self._rows, self._index = None, None
+        self.moments_, self._form, self._rows, self._index = moments, form, None, None
+        log_identifying(moments)
         self.n_features_in_ = moments.n_variables
         if form.named:
             self.feature_names_in_ = np.array(moments.names, dtype=object)

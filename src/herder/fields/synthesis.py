@@ -39,6 +39,7 @@ from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
 from herder.models.binned import bin_facts
 from herder.models.consistency import free_groups
+from herder.models.disclosure import identifying
 from herder.models.moments import Moments
 from herder.models.plain_text import shown
 
@@ -210,6 +211,7 @@ class Synthesis(Summarised):
         matched, names = self.moments.summary(), Text(listed(self.moments.names))
         found = moment_diagnostics(self.live, self._copies)
         facts, warnings, details = found.facts(), found.warnings(), found.sections()
+        warnings += [Text(warning, "warning") for warning in identifying(self.moments)]
         used = [Fact("used", *self._used(source))]
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"

@@ -34,6 +34,7 @@ from herder._arguments import of_kind
 from herder._errors import ParameterError
 from herder.core.summary import Block, Facts, Summary, Table, Text, counted
 from herder.models.binned import bin_facts, bin_sections
+from herder.models.disclosure import identifying
 from herder.models.moments import Moments
 
 __all__ = [
@@ -344,6 +345,7 @@ def moments_summary(moments: Moments) -> Summary:
         within = "differences within the rounding are no contradictions"
         blocks.append(Text(f"counts are multiples of {moments.rounding:g}: {within}"))
     blocks += [Text(line) for line in (*_smallest(moments), *free_groups(moments))]
+    blocks += [Text(warning, "warning") for warning in identifying(moments)]
     tables = f"{counted(len(moments.cliques), 'table')} of counts"
     columns = counted(moments.n_variables, "column")
     if facts := bin_facts(moments.variables):

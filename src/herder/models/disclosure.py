@@ -15,6 +15,7 @@ None of these is a guarantee such as differential privacy.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -25,18 +26,32 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_number
+from herder.data.binning import MAX_LABELS
 from herder.data.intervals import as_bins, inner_edges, joined
-from herder.data.variables import Variable, alphabet
+from herder.data.variables import Codes, Variable, alphabet
 
 if TYPE_CHECKING:
     from herder.models.moments import Moments
 
     M = TypeVar("M", bound=Moments)
 
-__all__ = ["merge_categories", "merge_small", "rounded", "small_cells"]
+__all__ = [
+    "identifying",
+    "log_identifying",
+    "merge_categories",
+    "merge_small",
+    "numbering",
+    "rounded",
+    "small_cells",
+]
+
+_log = logging.getLogger("herder")
 
 #: A column, values of it that were merged, and what they are now.
 Merged: TypeAlias = tuple[str, list[Hashable], Hashable]
+
+#: So many values may occur once without being said to.
+FEW_ONCE = 10
 
 #: The category that rare ones are merged into, of columns without an order.
 OTHER = "other"
@@ -149,6 +164,58 @@ def rounded(moments: M, base: float) -> M:
         rounding=moments.rounding + base,
         conflicts=(),
     )
+
+
+def numbering(codes: Codes) -> tuple[str, ...]:
+    """Return the binned columns of whole numbers of which no two rows have the same."""
+    whole = {j: np.dtype(codes.variables[j].dtype).kind in "iu" for j in codes.numbers}
+    return tuple(
+        codes.variables[j].name
+        for j, values in codes.numbers.items()
+        if whole[j] and len(np.unique(values)) == len(values)
+    )
+
+
+def identifying(moments: Moments) -> list[str]:
+    """Return a warning of columns by which rows can be known, if there are any.
+
+    Most values of such a column occur once, as free text does, or it numbers the rows.
+
+    Examples
+    --------
+    >>> from herder import Moments
+    >>> identifying(Moments.from_data({"name": [f"N. {k}" for k in range(20)]}))[0][:51]
+    "'name' has values that occur once (20 of 20), which"
+    """
+    found: list[str] = []
+    for variable, counts in zip(moments.variables, _singles(moments), strict=True):
+        once = int((counts == 1).sum())
+        if once > max(FEW_ONCE, len(counts) / 2):
+            values = f"{once:,} of {len(counts):,}"
+            come = "which come out word for word"
+            found.append(f"{variable.name!r} has values that occur once ({values}), {come}")
+        elif variable.name in moments.numbering and moments.totals[0] > MAX_LABELS:
+            found.append(f"{variable.name!r} has another whole number in each row, as an id has")
+    remedy = "leave out columns by which rows can be known (--drop on the command line)"
+    return [f"{'; '.join(found)}: {remedy}"] if found else []
+
+
+def log_identifying(moments: Moments) -> None:
+    """Log the warning of `identifying`."""
+    for warning in identifying(moments):
+        _log.warning(warning)
+
+
+def _singles(moments: Moments) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each value of each column occurs; nothing if it is not counted."""
+    holding: dict[int, tuple[int, ...]] = {}
+    for clique in moments.cliques:
+        for i in clique:
+            holding.setdefault(i, clique)
+    for i in range(moments.n_variables):
+        clique = holding.get(i, ())
+        others = tuple(axis for axis, j in enumerate(clique) if j != i)
+        yield moments.table(clique).sum(axis=others) if clique else np.empty(0)
 
 
 def _is_small(counts: NDArray[np.float64], min_count: float) -> NDArray[np.bool_]:
