@@ -60,6 +60,21 @@ def test_heavy_values_are_bins_and_come_back_exactly():
     assert not any(text.startswith("[40,") for text in bins(hours))
 
 
+@pytest.mark.parametrize(("n", "n_rows"), [(6, 1000), ("auto", 400)])
+def test_a_point_mass_is_a_bin_also_if_it_does_not_fill_one(n, n_rows):
+    rng = np.random.default_rng(1)
+    pay = np.round(np.exp(rng.normal(10, 0.5, n_rows)), 2)
+    pay[: round(0.11 * n_rows)] = 0
+    assert bins(pay, n)[:1] == ["0.0"]
+    out = MomentHerder(bins=n).fit({"x": pay}).sample(n_rows)["x"]
+    assert (out == 0).mean() == pytest.approx(0.11, abs=2e-3)
+    # one of equally frequent values stands out from none, and small shares are no bins
+    assert bins(np.arange(1200) % 12, 5)[0].startswith("[")
+    few, most = round(0.04 * n_rows), round(0.11 * n_rows)
+    pay[few:most] = 500 + np.arange(most - few)
+    assert bins(pay, n)[0].startswith("[")
+
+
 def test_bins_beside_a_heavy_value_are_not_stretched():
     rng = np.random.default_rng(0)
     pay = np.round(np.exp(rng.normal(10, 0.5, 1000)), 2)
