@@ -17,12 +17,14 @@ from herder import (
     save,
 )
 from herder.core.diagnostics import Diagnosis
+from herder.core.summary import Table
 from herder.data import open_table, write_table
 from herder.data.intervals import Interval
 from herder.data.variables import Codes, encode
 from herder.fields import synthesis
 from herder.fields.diagnostics import VERDICTS
 from herder.fields.live import Trace
+from herder.fields.number_columns import NumberColumn
 from herder.fields.row_index import Copies, CopyCount, RowIndex
 from herder.fields.synthesis import worst_cells
 from herder.report import page_html
@@ -359,3 +361,50 @@ def test_a_number_stands_for_its_bin_and_must_lie_in_one():
     none = MomentHerder(missing="category").fit({"x": ["a", None, "a"]})
     text = str(made(none, 5, where={"x": None})[0].summary())
     assert re.search(r"where +x=\(missing\) ", text)
+
+
+def test_numbers_of_the_table_are_compared_with_those_of_the_rows(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    table = {"pay": rng.lognormal(9, 1.5, 500).round(2), "age": rng.integers(18, 80, 500)}
+    write_table(tmp_path / "t.csv", list(table), [table])
+    monkeypatch.setattr("herder.data.source.CHUNK_BYTES", 40_000)
+    whole = MomentHerder(bins=5).fit(table)
+    parts = MomentHerder(bins=5, restarts="visited").fit_source(open_table(tmp_path / "t.csv"))
+    for model in (whole, parts):
+        found = model.synthesise(700)
+        chunks = list(found.chunks())
+        rows = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in table}
+        sections = {section.title: section for section in found.summary().sections}
+        (lines,) = (b for b in sections["Numbers"].blocks if isinstance(b, Table))
+        worst = (0.0, "")
+        for k, name in enumerate(table):
+            own = []
+            for x in (table[name], rows[name]):
+                own.append([x.mean(), x.std(), *np.quantile(x, (0.05, 0.5, 0.95))])
+            assert [line[:2] for line in lines.rows[2 * k : 2 * k + 2]] == [
+                (name, "table"),
+                (name, "synthetic rows"),
+            ]
+            for line, wanted in zip(lines.rows[2 * k :], own, strict=False):
+                assert line[2:] == pytest.approx(wanted, rel=1e-9)
+            gaps = np.abs(np.subtract(*own)) / own[0][1]
+            worst = max(worst, (float(gaps.max()), name))
+        line = re.search(r"numbers +([\d.]+) +standard .* of (\w+):", str(found.summary()))
+        assert line is not None
+        assert line.groups() == (f"{worst[0]:.2f}", worst[1])
+    some = whole.synthesise(30, where={"age": 40})
+    list(some.chunks())
+    counts = MomentHerder().fit_moments(whole.moments_).synthesise(30)
+    list(counts.chunks())
+    for other in (some, counts):  # not of all rows, not of a table
+        assert not re.search(r"^numbers ", str(other.summary()), re.MULTILINE)
+
+
+def test_statistics_of_long_columns_take_constant_memory(monkeypatch):
+    monkeypatch.setattr("herder.fields.number_columns.MAX_KEPT", 100)
+    x = np.random.default_rng(1).normal(5, 2, 5000)
+    column = NumberColumn()
+    for part in np.split(x, [7, 1500, 1501, 4000]):
+        column.add(part)
+    assert column.values()[:2] == pytest.approx([x.mean(), x.std()], rel=1e-12)
+    assert column.values()[2:] == pytest.approx(np.quantile(x[::64], (0.05, 0.5, 0.95)))

@@ -152,7 +152,7 @@ class MomentHerder(BaseEstimator):
         self._rows = restart_rows(codes)
         self._index = RowIndex.of(codes)
         if sample_weight is not None:
-            self._index = replace(self._index, counts=None)  # of rows that count once each
+            self._index = replace(self._index, counts=None, columns={})  # of rows that count once
         return self
 
     def fit_source(

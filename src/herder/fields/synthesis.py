@@ -28,11 +28,13 @@ from herder.core.summary import (
     counted,
     listed,
 )
+from herder.data.columns import as_numbers
 from herder.data.decoding import Decoder
 from herder.data.variables import Codes
 from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
+from herder.fields.number_columns import NumberColumn, number_facts, number_sections
 from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import CopyCount, RowIndex
 from herder.fields.uncertainty import count_estimate
@@ -120,6 +122,8 @@ class Synthesis(Summarised):
         self._progress = function_or_none(progress, "progress")
         self._found = 0
         self._copies = None if index is None else CopyCount(index, self.moments.variables)
+        known = {} if index is None or condition is not None else index.columns
+        self._numbers = {name: NumberColumn() for name in known}
 
     def codes(self) -> Iterator[NDArray[np.integer]]:
         """Yield the rows, as codes, in chunks of one size but for the last."""
@@ -196,6 +200,8 @@ class Synthesis(Summarised):
     def _look_at(self, codes: NDArray[np.integer], columns: dict[str, NDArray[Any]]) -> None:
         if self._copies is not None:
             self._copies.add(codes, columns)
+        for name, numbers in self._numbers.items():
+            numbers.add(as_numbers(columns[name]))
         if self.ones is not None:
             ones = codes.sum(axis=1, dtype=np.intp)
             self.ones += np.bincount(ones, minlength=len(self.ones))
@@ -217,6 +223,8 @@ class Synthesis(Summarised):
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
         used += bin_facts(self.moments.variables)
+        known = {} if self.index is None else self.index.columns
+        facts += number_facts(known, self._numbers)
         free = [Text(line) for line in free_groups(self.moments)]
         blocks: list[Block] = [Facts([*used, *facts]), *warnings, *free]
         if self.index is not None and self.index.one_in > 1:
@@ -230,6 +238,7 @@ class Synthesis(Summarised):
         reached = self.reached()
         if reached is not None:
             sections.append(Section("Pair by pair", self._agreement(reached)))
+        sections += number_sections(known, self._numbers)
         if self.ones is not None:
             sections.append(Section("Number of ones in a row", self._counts()))
         title = f"{counted(self.n_rows, 'row')} of {counted(self.moments.n_variables, 'column')}"
