@@ -74,11 +74,12 @@ def test_rounded_counts_are_synthesised_at_the_first_try(survey, tmp_path):
     out, rows = tmp_path / "c.csv", tmp_path / "rows.csv"
     done = run("moments", survey, "-o", out, "--round-to", 5, "--min-count", 5)
     assert "counts are multiples of 5" in done.stdout
+    assert "of 3 columns, counted from 400 rows\n" in done.stdout
     found = Moments.load(out)
     assert (found.rounding, found.common_total) == (5, 400)
     assert not (found.counts % 5).any()
     done = run("synth", out, "-o", rows, "-n", 5000)
-    assert "counts of 400 rows, to multiples of 5" in done.stdout
+    assert re.search(r"moments +rounded +counts of 400 rows, to multiples of 5", done.stdout)
     assert "contradict" not in done.output
     table, made = pd.read_csv(survey), pd.read_csv(rows)
     for names in (["town", "kids"], ["town", "ill"], ["kids", "ill"]):
@@ -155,3 +156,26 @@ def test_parts_of_a_file_are_dropped_and_numbered_alike(survey, tmp_path, monkey
     run("moments", tmp_path / "t.csv", "-o", tmp_path / "b.csv", "--drop", "id")
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     assert "'id' has another whole number" in run("moments", tmp_path / "t.csv").stderr
+
+
+def test_what_rounded_counts_do_not_tell_is_said(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 2, (203, 3))
+    table = write_csv(tmp_path / "t.csv", "abc", rows)
+    run("moments", table, "-o", tmp_path / "c.csv", "--round-to", 5)
+    text = run("synth", tmp_path / "c.csv", "-o", tmp_path / "r.csv", "--count-above", 1).stdout
+    assert re.search(r"spread .*; the rounding of the counts is left out\n", text)
+    assert re.search(r"bounds +not computed +the counts are rounded\n", text)
+    text = run("synth", table, "-o", tmp_path / "r.csv", "--count-above", 1).stdout
+    assert "rounding" not in text
+    assert re.search(r"bounds +0\.\d+ to 0\.\d+ +by the counts alone", text)
+
+
+def test_missing_values_have_one_name(tmp_path):
+    table = write_csv(tmp_path / "t.csv", "ab", [["x", 1], ["", 2], ["x", 2]] * 4 + [["y", 1]])
+    words = (table, "--missing", "category")
+    (line,) = run("moments", *words, "--min-count", 5, code=2).stderr.splitlines()
+    assert "4 for a = (missing)" in line
+    done = run("synth", *words, "-o", tmp_path / "r.csv", "--where", "a=z", code=2)
+    assert "value of 'a' must be one of 'x', 'y', (missing), got 'z'" in done.stderr
+    text = run("synth", *words, "-o", tmp_path / "r.csv", "--where", "a=x").stdout
+    assert re.search(r"moment error .*; of all herded rows\n", text)

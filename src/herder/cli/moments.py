@@ -1,6 +1,6 @@
 """``herder moments``: count a table."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,6 +74,7 @@ def moments(
     from herder.data import open_table
     from herder.data.sample import split_names
     from herder.data.variables import file_bins
+    from herder.models.consistency import moments_title
     from herder.models.disclosure import identifying, merge_categories
     from herder.models.published import is_plain_table, load
 
@@ -94,6 +95,7 @@ def moments(
     merged: list[Merged] = []
     if merge_small and min_count is not None:
         counts, merged = merge_categories(counts, min_count)
+    title = moments_title(counts)  # before rounding, of rows if they come from rows
     if round_to is not None:
         counts = counts.rounded(round_to)
     if min_count is not None:
@@ -104,7 +106,7 @@ def moments(
         counts.save(run.part(output))
     summary = counts.summary()
     table_of = [_merged_table(merged)] if merged else []
-    return replace(summary, blocks=[*summary.blocks, *table_of])
+    return replace(summary, title=title, blocks=[*summary.blocks, *table_of])
 
 
 def _require_large(counts: "Moments", min_count: int, merged: bool) -> None:
@@ -119,16 +121,14 @@ def _require_large(counts: "Moments", min_count: int, merged: bool) -> None:
     raise ParameterError("min_count", "be met by every count that is not zero", got=got)
 
 
-def _event(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
+def _event(values: Mapping[str, Hashable]) -> str:
+    from herder.models.plain_text import shown
 
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "missing"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
 
 
 def _merged_table(merged: "list[Merged]") -> SummaryTable:
-    rows = [(name, ", ".join(map(_shown, old)), _shown(new)) for name, old, new in merged]
+    from herder.models.plain_text import shown
+
+    rows = [(name, ", ".join(map(shown, old)), shown(new)) for name, old, new in merged]
     return SummaryTable(("column", "merged", "into"), rows, caption="Merged categories")

@@ -395,5 +395,5 @@ def _number(label: Any, dates: str | None) -> float:
 
 
 def _short(values: Sequence[Hashable]) -> str:
-    shown = ", ".join(repr(v) for v in values[:8])
+    shown = ", ".join("(missing)" if v is None else repr(v) for v in values[:8])
     return f"{shown}, ... ({len(values)} values)" if len(values) > 8 else shown

@@ -59,7 +59,7 @@ class NumberColumn:
 
 
 def is_measured(variable: Variable) -> bool:
-    """Return whether a column holds numbers in bins, whose values do not come back as they were."""
+    """Return whether a column holds numbers in bins, which do not come back as they were."""
     return any(isinstance(v, Interval) and isinstance(v.scale, int) for v in variable.values)
 
 

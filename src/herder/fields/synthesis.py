@@ -222,6 +222,12 @@ class Synthesis(Summarised):
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
+            facts = [
+                replace(fact, meaning=f"{fact.meaning}; of all herded rows")
+                if fact.label == "moment error"
+                else fact
+                for fact in facts
+            ]
         used += bin_facts(self.moments.variables)
         known = {} if self.index is None else self.index.columns
         facts += number_facts(known, self._numbers)
@@ -257,7 +263,7 @@ class Synthesis(Summarised):
             "against its share in the given counts: on the line they are equal. On the right the "
             "difference between the two."
         )
-        description = "Shares among the rows against shares in the table, with differences."
+        description = "Shares among the rows against shares in the given counts, with differences."
         dots = Picture("agreement", self.moments, description, "", {"reached": reached})
         return [Text(text), dots, worst_cells(self.moments, reached)]
 
@@ -289,11 +295,15 @@ class Synthesis(Summarised):
         spread = count_estimate(self.moments, steps, tail=True, bounds=False)
         low, high = min(float(spread.lowest[k]), share), max(float(spread.highest[k]), share)
         others = "other encodings, scan orders and starts that match the same counts"
+        if self.moments.rounding:
+            others += "; the rounding of the counts is left out"
         facts.append(Fact("spread", f"{low:.4f} to {high:.4f}", "", f"over {others}"))
+        if self.moments.rounding:
+            return [*facts, Fact("bounds", "not computed", "", "the counts are rounded")]
         try:
             bounds = count_bounds(self.moments, tail=True)
-        except ValueError as error:  # contradictory counts leave no range at all
-            return [*facts, Fact("bounds", "none", "", str(error))]
+        except ValueError:  # there is no range at all
+            return [*facts, Fact("bounds", "none", "", "no table has all these counts")]
         ends = f"{bounds.lower[k]:.4f} to {bounds.upper[k]:.4f}"
         kind = "exactly what the counts allow" if bounds.sharp else "from sums of the counts"
         return [*facts, Fact("bounds", ends, "", f"by the counts alone, {kind}")]

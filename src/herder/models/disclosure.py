@@ -29,6 +29,7 @@ from herder._validation import positive_number
 from herder.data.binning import MAX_LABELS
 from herder.data.intervals import as_bins, inner_edges, joined
 from herder.data.variables import Codes, Variable, alphabet
+from herder.models.plain_text import shown
 
 if TYPE_CHECKING:
     from herder.models.moments import Moments
@@ -307,7 +308,9 @@ class _Tables:
                 ways.append((float(weights[code]), slot, code, partner))
         if not ways:
             named = zip((self.columns[i] for i in clique), cell, strict=True)
-            event = ", ".join(f"{col.before.name} = {col.values[code]}" for col, code in named)
+            event = ", ".join(
+                f"{col.before.name} = {shown(col.values[code])}" for col, code in named
+            )
             rule = "be met by merging categories, of which each column keeps at least two"
             got = f"a cell of {self.least[c]:g} for {event} in the end"
             remedy = "leave out a column, count a lower order, or round the counts"
