@@ -16,7 +16,7 @@ def bin_facts(variables: Sequence[Variable]) -> list[Fact]:
         return []
     each = listed([f"{name} {len(bins)}" for name, bins in found])
     beyond = "those beyond the outermost bins are counted in them"
-    meaning = f"{each}; values come back spread evenly within their bin, {beyond}"
+    meaning = f"{each}; values come back spread evenly within their bin; {beyond}"
     return [Fact("bins", counted(len(found), "column"), "", meaning)]
 
 
