@@ -189,10 +189,11 @@ def identifying(moments: Moments) -> list[str]:
     "'name' has values that occur once (20 of 20), which"
     """
     found: list[str] = []
-    for variable, counts in zip(moments.variables, _singles(moments), strict=True):
-        once = int((counts == 1).sum())
-        if once > max(FEW_ONCE, len(counts) / 2):
-            values = f"{once:,} of {len(counts):,}"
+    for i, variable in enumerate(moments.variables):
+        many = variable.n_values > FEW_ONCE
+        once = int((_single(moments, i) == 1).sum()) if many else 0
+        if once > max(FEW_ONCE, variable.n_values / 2):
+            values = f"{once:,} of {variable.n_values:,}"
             come = "which come out word for word"
             found.append(f"{variable.name!r} has values that occur once ({values}), {come}")
         elif variable.name in moments.numbering and moments.totals[0] > MAX_LABELS:
@@ -207,16 +208,12 @@ def log_identifying(moments: Moments) -> None:
         _log.warning(warning)
 
 
-def _singles(moments: Moments) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each value of each column occurs; nothing if it is not counted."""
-    holding: dict[int, tuple[int, ...]] = {}
-    for clique in moments.cliques:
-        for i in clique:
-            holding.setdefault(i, clique)
-    for i in range(moments.n_variables):
-        clique = holding.get(i, ())
-        others = tuple(axis for axis, j in enumerate(clique) if j != i)
-        yield moments.table(clique).sum(axis=others) if clique else np.empty(0)
+def _single(moments: Moments, i: int) -> NDArray[np.float64]:
+    """Return how often each value of a column occurs; nothing if it is not counted."""
+    clique = next((clique for clique in moments.cliques if i in clique), None)
+    if clique is None:
+        return np.empty(0)
+    return moments.table(clique).sum(axis=tuple(k for k, j in enumerate(clique) if j != i))
 
 
 def _is_small(counts: NDArray[np.float64], min_count: float) -> NDArray[np.bool_]:
