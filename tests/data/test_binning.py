@@ -20,7 +20,7 @@ from herder.data.variables import Variable, encode
 from tests.naming import refuses
 
 
-def bins(x, n="auto", **options):
+def bins(x, n: Any = "auto", **options):
     """Return the bins of a column as text."""
     (variable,) = encode({"x": x}, bins=n, **options).variables
     return [str(value) for value in variable.values]
