@@ -91,8 +91,8 @@ def test_a_small_limit_is_kept_before_anything_is_read(folder, monkeypatch, suff
 @pytest.mark.parametrize(
     "words",
     [
-        "synth good.csv -o out.csv --burn-in",
-        "synth good.csv -o out.csv -n",
+        "synth good.csv -o out.csv -q --burn-in",
+        "synth good.csv -o out.csv -q -n",
         "sample ising:3x3 -n 5 -o out.csv -q --burn-in",
         "sample ising:3x3 --marginals out.csv -q -n",
     ],

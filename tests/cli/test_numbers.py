@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from herder import Moments
+from herder.data.intervals import Interval
 from tests.cli.conftest import write_csv
 from tests.cli.test_verbs import run
 
@@ -77,3 +78,18 @@ def test_bins_of_a_long_file_are_those_of_all_its_rows(survey_csv, tmp_path, mon
     whole, parts = (Moments.load(tmp_path / f"{name}.csv") for name in ("whole", "parts"))
     assert whole.common_total == parts.common_total == 1500
     assert parts.table(("joined",)).max() < 0.2 * 1500
+
+
+def test_values_beyond_the_outermost_bins_are_said_to_be_counted_in_them(tmp_path):
+    ages = np.r_[np.repeat(np.arange(20, 70), 10), 94]
+    table, page = write_csv(tmp_path / "t.csv", ["age"], ages[:, None]), tmp_path / "page.html"
+    words = "those beyond the outermost bins are counted in them"
+    for verb in ("moments", "synth"):
+        more = ["--report", page] if verb == "synth" else []
+        assert words in run(verb, table, "-o", tmp_path / "c.csv", *more).stdout
+    assert "values beyond the outermost bins are counted in them" in page.read_text("utf-8")
+    found = Moments.from_data({"age": ages})
+    last = found.variables[0].values[-1]
+    assert isinstance(last, Interval)
+    assert last.high < 94
+    assert found.counts[-1] == (ages >= last.low).sum()

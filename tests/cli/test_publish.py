@@ -74,11 +74,12 @@ def test_rounded_counts_are_synthesised_at_the_first_try(survey, tmp_path):
     out, rows = tmp_path / "c.csv", tmp_path / "rows.csv"
     done = run("moments", survey, "-o", out, "--round-to", 5, "--min-count", 5)
     assert "counts are multiples of 5" in done.stdout
+    assert "of 3 columns, counted from 400 rows\n" in done.stdout
     found = Moments.load(out)
     assert (found.rounding, found.common_total) == (5, 400)
     assert not (found.counts % 5).any()
     done = run("synth", out, "-o", rows, "-n", 5000)
-    assert "counts of 400 rows, to multiples of 5" in done.stdout
+    assert re.search(r"moments +rounded +counts of 400 rows, to multiples of 5", done.stdout)
     assert "contradict" not in done.output
     table, made = pd.read_csv(survey), pd.read_csv(rows)
     for names in (["town", "kids"], ["town", "ill"], ["kids", "ill"]):
@@ -116,3 +117,65 @@ def test_copies_are_those_that_the_files_show(survey, tmp_path):
     assert [*re.findall(first, text)[0], *re.findall(second, text)[0]] == wanted
     found = f"{len(unique & set(rows))} of {len(unique)}"
     assert re.search(rf"unique found +{found} +of its unique rows were made", text)
+
+
+def test_columns_that_identify_rows_are_named_and_can_be_dropped(tmp_path):
+    rng = np.random.default_rng(0)
+    ids, ages = rng.permutation(9000)[:60] + 1000, rng.integers(20, 25, 60)
+    rows = [(i, f"note {i}", a, "ab"[a % 2]) for i, a in zip(ids, ages, strict=True)]
+    table = write_csv(tmp_path / "t.csv", ("id", "note", "age", "kind"), rows)
+    out = tmp_path / "out.csv"
+    once = "'note' has values that occur once (60 of 60), which come out word for word"
+    number = "'id' has another whole number in each row, as an id has"
+    for verb in ("synth", "moments"):
+        done = run(verb, table, "-o", out)
+        assert f"Warning: {number}; {once}: leave out columns" in done.stderr
+        assert f"{number}; {once}: leave out columns" in done.stdout
+        for words in (("--drop", "id,note"), ("--drop", "id", "--drop", "note")):
+            done = run(verb, table, "-o", out, *words)
+            assert "occur once" not in done.output
+            assert "note" not in out.read_text()
+        (line,) = run(verb, table, "-o", out, "--drop", "nite", code=2).stderr.splitlines()
+        assert line.endswith("got 'nite'; did you mean note?")
+        run("moments", table, "-o", tmp_path / "c.csv", "--drop", "id,note")
+        (line,) = run(
+            verb, tmp_path / "c.csv", "-o", out, "--drop", "id", code=2
+        ).stderr.splitlines()
+        assert line == "herder: --drop must be left out for a file of counts, got 'id'"
+    (line,) = run(
+        "synth", table, "-o", out, "--drop", "id,note,age,kind", code=2
+    ).stderr.splitlines()
+    assert line == f"herder: --drop must leave a column of {table}, got all of them"
+
+
+def test_parts_of_a_file_are_dropped_and_numbered_alike(survey, tmp_path, monkeypatch):
+    table = pd.read_csv(survey).assign(id=np.arange(400)[::-1])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run("moments", tmp_path / "t.csv", "-o", tmp_path / "a.csv", "--drop", "id")
+    monkeypatch.setattr("herder.data.source.CHUNK_BYTES", 40_000)  # the last part is short
+    run("moments", tmp_path / "t.csv", "-o", tmp_path / "b.csv", "--drop", "id")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert "'id' has another whole number" in run("moments", tmp_path / "t.csv").stderr
+
+
+def test_what_rounded_counts_do_not_tell_is_said(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 2, (203, 3))
+    table = write_csv(tmp_path / "t.csv", "abc", rows)
+    run("moments", table, "-o", tmp_path / "c.csv", "--round-to", 5)
+    text = run("synth", tmp_path / "c.csv", "-o", tmp_path / "r.csv", "--count-above", 1).stdout
+    assert re.search(r"spread .*; the rounding of the counts is left out\n", text)
+    assert re.search(r"bounds +not computed +the counts are rounded\n", text)
+    text = run("synth", table, "-o", tmp_path / "r.csv", "--count-above", 1).stdout
+    assert "rounding" not in text
+    assert re.search(r"bounds +0\.\d+ to 0\.\d+ +by the counts alone", text)
+
+
+def test_missing_values_have_one_name(tmp_path):
+    table = write_csv(tmp_path / "t.csv", "ab", [["x", 1], ["", 2], ["x", 2]] * 4 + [["y", 1]])
+    words = (table, "--missing", "category")
+    (line,) = run("moments", *words, "--min-count", 5, code=2).stderr.splitlines()
+    assert "4 for a = (missing)" in line
+    done = run("synth", *words, "-o", tmp_path / "r.csv", "--where", "a=z", code=2)
+    assert "value of 'a' must be one of 'x', 'y', (missing), got 'z'" in done.stderr
+    text = run("synth", *words, "-o", tmp_path / "r.csv", "--where", "a=x").stdout
+    assert re.search(r"moment error .*; of all herded rows\n", text)

@@ -17,9 +17,10 @@ from herder.data.binning import auto_bins
 from herder.data.decoding import Decoder, decode
 from herder.data.intervals import Interval, as_bins, inner_edges, read_dates, read_interval
 from herder.data.variables import Variable, encode
+from tests.naming import refuses
 
 
-def bins(x, n="auto", **options):
+def bins(x, n: Any = "auto", **options):
     """Return the bins of a column as text."""
     (variable,) = encode({"x": x}, bins=n, **options).variables
     return [str(value) for value in variable.values]
@@ -57,6 +58,21 @@ def test_heavy_values_are_bins_and_come_back_exactly():
     hours = np.where(rng.random(1000) < 0.4, 40, rng.integers(1, 80, 1000))
     assert "40" in bins(hours)
     assert not any(text.startswith("[40,") for text in bins(hours))
+
+
+@pytest.mark.parametrize(("n", "n_rows"), [(6, 1000), ("auto", 400)])
+def test_a_point_mass_is_a_bin_also_if_it_does_not_fill_one(n, n_rows):
+    rng = np.random.default_rng(1)
+    pay = np.round(np.exp(rng.normal(10, 0.5, n_rows)), 2)
+    pay[: round(0.11 * n_rows)] = 0
+    assert bins(pay, n)[:1] == ["0.0"]
+    out = MomentHerder(bins=n).fit({"x": pay}).sample(n_rows)["x"]
+    assert (out == 0).mean() == pytest.approx(0.11, abs=2e-3)
+    # frequent values among frequent ones are no point masses, nor are small shares
+    assert all(text.startswith("[") for text in bins(rng.binomial(200, 0.1, 1200), 5))
+    few, most = round(0.04 * n_rows), round(0.11 * n_rows)
+    pay[few:most] = 500 + np.arange(most - few)
+    assert bins(pay, n)[0].startswith("[")
 
 
 def test_bins_beside_a_heavy_value_are_not_stretched():
@@ -180,9 +196,9 @@ def test_texts_that_are_no_dates_are_not_binned():
     with pytest.raises(ValueError, match="column 'x' must hold dates, got 'soon'"):
         encode({"x": ["soon"]}, variables=known)
     assert known[0].code("2020-01-02") == known[0].code(date(2020, 1, 2)) == 0
-    assert known[0].code(np.datetime64("2030-01-01")) == known[0].n_values - 1
-    with pytest.raises(ValueError, match="must be a date or one of"):
-        known[0].code("soon")
+    for label in (np.datetime64("2030-01-01"), "soon"):
+        with refuses("value of 'x'", match="must lie in one of its bins"):
+            known[0].code(label)
 
 
 DIABETES: Any = load_diabetes(as_frame=True, scaled=False)

@@ -7,7 +7,7 @@ import typer
 
 from herder.cli._verb import INPUT, LIMITS, METHOD, option
 
-__all__ = ["Bins", "Missing", "Order", "RandomState", "Table", "Threads"]
+__all__ = ["Bins", "Drop", "Missing", "Order", "RandomState", "Table", "Threads"]
 
 RandomState: TypeAlias = Annotated[
     int,
@@ -47,6 +47,10 @@ Order: TypeAlias = Annotated[
 Missing: TypeAlias = Annotated[
     Literal["error", "category"],
     option(INPUT, "Refuse missing values, or make them a category of their own.", "--missing"),
+]
+Drop: TypeAlias = Annotated[
+    list[str],
+    option(INPUT, "Leave these columns out (repeatable).", "--drop", metavar="A,B"),
 ]
 Bins: TypeAlias = Annotated[
     list[str],

@@ -1,12 +1,12 @@
 """``herder moments``: count a table."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from herder._errors import ParameterError
-from herder.cli._options import Bins, Missing, Order, Table
+from herder.cli._options import Bins, Drop, Missing, Order, Table
 from herder.cli._terminal import parse_bins
 from herder.cli._verb import OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Summary, counted
@@ -38,6 +38,7 @@ def moments(
     order: Order = 2,
     missing: Missing = "error",
     bins: Bins = [],  # noqa: B006 (typer copies it)
+    drop: Drop = [],  # noqa: B006
     min_count: Annotated[
         int | None,
         option(
@@ -71,15 +72,19 @@ def moments(
         raise ParameterError("merge_small", "go with --min-count", got="it alone")
     from herder import Moments
     from herder.data import open_table
+    from herder.data.sample import split_names
     from herder.data.variables import file_bins
-    from herder.models.disclosure import merge_categories
+    from herder.models.consistency import moments_title
+    from herder.models.disclosure import identifying, merge_categories
     from herder.models.published import is_plain_table, load
 
     limit = run.max_memory
     if is_plain_table(table, limit):
+        run.refuse({"drop"}, "for a file of counts")
         counts = load(table, limit)
     else:
         source, chosen = open_table(table, max_memory=limit), parse_bins(bins)
+        source = source.without(split_names(drop, source.names, "drop", table))
         counts = Moments.from_chunks(
             source.within(limit, "counting", run.progress),
             order,
@@ -90,15 +95,18 @@ def moments(
     merged: list[Merged] = []
     if merge_small and min_count is not None:
         counts, merged = merge_categories(counts, min_count)
+    title = moments_title(counts)  # before rounding, of rows if they come from rows
     if round_to is not None:
         counts = counts.rounded(round_to)
     if min_count is not None:
         _require_large(counts, min_count, merge_small)
+    for warning in identifying(counts):
+        run.warn(warning)
     if output is not None:
         counts.save(run.part(output))
     summary = counts.summary()
     table_of = [_merged_table(merged)] if merged else []
-    return replace(summary, blocks=[*summary.blocks, *table_of])
+    return replace(summary, title=title, blocks=[*summary.blocks, *table_of])
 
 
 def _require_large(counts: "Moments", min_count: int, merged: bool) -> None:
@@ -113,16 +121,14 @@ def _require_large(counts: "Moments", min_count: int, merged: bool) -> None:
     raise ParameterError("min_count", "be met by every count that is not zero", got=got)
 
 
-def _event(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in values.items())
+def _event(values: Mapping[str, Hashable]) -> str:
+    from herder.models.plain_text import shown
 
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "missing"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
 
 
 def _merged_table(merged: "list[Merged]") -> SummaryTable:
-    rows = [(name, ", ".join(map(_shown, old)), _shown(new)) for name, old, new in merged]
+    from herder.models.plain_text import shown
+
+    rows = [(name, ", ".join(map(shown, old)), shown(new)) for name, old, new in merged]
     return SummaryTable(("column", "merged", "into"), rows, caption="Merged categories")

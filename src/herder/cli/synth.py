@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from herder._errors import ParameterError, with_nearest
-from herder.cli._options import Bins, Missing, Order, Table
+from herder.cli._options import Bins, Drop, Missing, Order, Table
 from herder.cli._terminal import parse_bins
 from herder.cli._verb import METHOD, OUTPUT, TABLES, Run, option, output_option, verb
 from herder.core.summary import Summary
@@ -40,7 +40,8 @@ def synth(
         list[str],
         option(
             OUTPUT,
-            "Keep only rows with this value (repeatable); COLUMN= means missing.",
+            "Keep only rows with this value (repeatable); COLUMN= means missing. In a binned "
+            "column the value stands for its bin.",
             metavar="COLUMN=VALUE",
         ),
     ] = [],  # noqa: B006 (typer copies it)
@@ -80,6 +81,7 @@ def synth(
     burn_in: Annotated[int, option(METHOD, "Rows to discard at the start of the run.", min=0)] = 0,
     missing: Missing = "error",
     bins: Bins = [],  # noqa: B006 (typer copies it)
+    drop: Drop = [],  # noqa: B006
 ) -> Summary:
     """Make rows that match the pair counts (or triple counts) of a table.
 
@@ -97,11 +99,16 @@ def synth(
     part = run.part(output)
     from herder import MomentHerder, Moments
     from herder.data import open_table, write_table
+    from herder.data.sample import split_names
     from herder.models.published import is_plain_table, load
 
     limit = run.max_memory
     plain = is_plain_table(table, limit)
     given = load(table, limit) if plain else open_table(table, max_memory=limit)
+    if isinstance(given, Moments):
+        run.refuse({"drop"}, "for a file of counts")
+    else:
+        given = given.without(split_names(drop, given.names, "drop", table))
     if isinstance(given, Moments) and order not in (2, given.order):  # 2 is for tables
         rule = f"be left out for a file of counts, which has order {given.order}"
         raise ParameterError("order", rule, order)

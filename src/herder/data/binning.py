@@ -3,7 +3,8 @@ r"""Bins of columns of numbers and dates: quantiles, heavy values by themselves,
 A column is first put on a grid: integers as they are, numbers with few decimals in steps of the
 last one, dates in the coarsest unit that all of them are multiples of. Then
 
-- a value that fills a bin alone *is* a bin, and comes back exactly;
+- a value that fills a bin alone *is* a bin, and comes back exactly; so is one that has 5 % of the
+  rows, fills a third of a bin and stands out from its neighbours;
 - the other values are cut into bins of equally many rows. A cut lies between two values that
   occur, at the roundest number there;
 - where the number of bins is chosen here, the lowest and the highest 5 % of the rows are bins
@@ -39,6 +40,10 @@ FEW_ROWS = 5
 
 #: Share of the rows in each of the two outermost bins, where so many rows are enough for a bin.
 TAIL = 0.05
+
+#: Values of which so many fill a bin, but at least 5 % of the rows, are bins by themselves if they
+#: are so many times as frequent as the values beside them; they are half of the bins at most.
+POINT_MASSES, POINT_MASS, STANDS_OUT = 3, 0.05, 3
 
 #: Share of the rows of a bin by which it may be larger or smaller, so that its ends are round.
 SPARE = 0.1
@@ -140,7 +145,7 @@ def _groups(counts: NDArray[np.int64], n_bins: int, rows: float) -> list[range]:
     The outermost bins have ``rows`` rows, or are like the others if it is zero; beyond them there
     may be heavy values.
     """
-    heavy = np.flatnonzero(counts >= counts.sum() / n_bins)
+    heavy = _heavy(counts, n_bins)
     light = counts.copy()
     light[heavy] = 0
     rest = int(light.sum())
@@ -158,6 +163,17 @@ def _groups(counts: NDArray[np.int64], n_bins: int, rows: float) -> list[range]:
             groups.append(range(place, place + 1))
         start = place + 1
     return groups
+
+
+def _heavy(counts: NDArray[np.int64], n_bins: int) -> NDArray[np.intp]:
+    """Return the values that are bins by themselves."""
+    rows = counts.sum()
+    heavy = counts >= rows / n_bins
+    least = max(FEW_ROWS, POINT_MASS * rows, rows / (POINT_MASSES * n_bins))
+    beside = np.maximum(np.r_[0, counts[:-1]], np.r_[counts[1:], 0])
+    masses = np.flatnonzero((counts >= least) & (counts >= STANDS_OUT * beside))
+    heavy[masses[np.argsort(-counts[masses], kind="stable")][: n_bins // 2]] = True
+    return np.flatnonzero(heavy)
 
 
 def _equal_parts(

@@ -20,6 +20,7 @@ __all__ = [
     "as_bins",
     "date_ticks",
     "date_unit",
+    "find_bin",
     "inner_edges",
     "joined",
     "read_dates",
@@ -130,6 +131,24 @@ def _ends(label: Any) -> tuple[float, float]:
     if isinstance(label, Interval):
         return label.start, Interval(label.high, label.high + 1, label.scale).start
     return float(label), float(label)
+
+
+def find_bin(labels: Sequence[Hashable], edges: Sequence[float], number: float) -> int | None:
+    """Return the position of the bin that holds a number, or None.
+
+    Examples
+    --------
+    >>> bins = [0, Interval(18, 25, 0), None]
+    >>> [find_bin(bins, inner_edges(bins), number) for number in (24.9, 25, 0)]
+    [1, None, 0]
+    """
+    if not any(isinstance(label, Interval) for label in labels):  # means, of files of 0.1.0
+        return None if math.isnan(number) else int(np.searchsorted(edges, number, side="right"))
+    for place, label in enumerate(labels):
+        low, high = (math.nan, math.nan) if label is None else _ends(label)
+        if number == low or low < number < high:
+            return place
+    return None
 
 
 def joined(labels: Sequence[Hashable], low: int, high: int) -> Interval:

@@ -23,7 +23,7 @@ from herder.data.rows import Rows, require_finite
 from herder.data.source import Chunk, TableSource, require_room, silent
 from herder.data.tables import open_table
 
-__all__ = ["Roles", "Sample", "read_sample", "read_scores"]
+__all__ = ["Roles", "Sample", "read_sample", "read_scores", "split_names"]
 
 #: Bytes of one chunk while a file is read, and its share of a memory limit at most.
 CHUNK_BYTES, CHUNK_SHARE = 32 * 2**20, 16
@@ -55,14 +55,14 @@ class Roles:
 
     def used(self, path: Path, names: Sequence[str]) -> list[str]:
         """Return the columns that distances are taken over."""
-        kept = _split(self.columns, names, "columns", path)
+        kept = split_names(self.columns, names, "columns", path)
         aside: dict[str, None] = {}
         for role, texts in {
             "drop": self.drop,
             "label_column": [self.label] if self.label is not None else [],
             "weight column": [self.weight] if self.weight is not None else [],
         }.items():
-            found = _split(texts, names, role, path)
+            found = split_names(texts, names, role, path)
             twice = [name for name in found if name in kept]
             if twice:
                 raise ParameterError(role, "name none of the columns to use", twice[0])
@@ -298,7 +298,9 @@ def _refuse_text(path: Path, odd: Sequence[str], unlabelled: bool) -> None:
     )
 
 
-def _split(texts: Sequence[str], names: Sequence[str], role: str, path: Path) -> dict[str, None]:
+def split_names(
+    texts: Sequence[str], names: Sequence[str], role: str, path: Path
+) -> dict[str, None]:
     """Read names joined by commas, each once; a name that has a comma is given alone."""
     known = set(names)
     found: dict[str, None] = {}

@@ -6,15 +6,15 @@ source remembers the size and the time of its file, and refuses a file that was 
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterTypeError
+from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import require_memory
 
 __all__ = [
@@ -142,6 +142,22 @@ class TableSource:
     read: Callable[[int], Iterator[Block]] | Callable[[int], Iterator[Chunk]]
     unit: str = "row"
     stamp: tuple[int, int] | None = None
+
+    def without(self, names: Collection[str]) -> "TableSource":
+        """Return the table without some of its columns."""
+        left = tuple(name for name in self.names if name not in names)
+        if not left:
+            raise ParameterError("drop", f"leave a column of {self.path}", got="all of them")
+
+        def read(n_rows: int) -> Iterator[Block]:
+            before = 0
+            for found in self.read(n_rows):
+                if isinstance(found, dict):
+                    found = Block(found, np.arange(len(found[left[0]])) + before + 1)
+                before += len(found)
+                yield replace(found, columns={name: found.columns[name] for name in left})
+
+        return replace(self, names=left, read=read)
 
     def blocks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Block]:
         """Yield consecutive rows with their places, about ``max_bytes`` at a time."""

@@ -20,7 +20,7 @@ from herder._errors import ParameterError, ParameterTypeError, with_nearest
 from herder._validation import one_of, positive_int
 from herder.data.binning import MAX_LABELS, auto_bins, bins_of
 from herder.data.columns import Column, as_numbers, table_columns
-from herder.data.intervals import Interval, date_ticks, inner_edges, read_dates
+from herder.data.intervals import Interval, date_ticks, find_bin, inner_edges, read_dates
 from herder.data.source import TableSource
 
 __all__ = ["Bins", "Codes", "Variable", "code_dtype", "encode", "file_bins", "unite"]
@@ -81,21 +81,20 @@ class Variable:
     def code(self, label: Hashable) -> int:
         """Return the position of a label in the alphabet.
 
-        Numbers and booleans match by value, text also by how a label prints; any number (or
-        date) belongs to a bin of a binned column.
+        Numbers and booleans match by value, text also by how a label prints; in a binned column
+        a number (or date) stands for the bin that holds it.
         """
         if self.edges is not None and label is not None:
-            number = _number(label, _date_scale(self))
-            if not math.isnan(number):
-                return int(np.searchsorted(self.edges, number, side="right"))
+            found = find_bin(self.values, self.edges, _number(label, _date_scale(self)))
+            if found is not None:
+                return found
         for position, value in enumerate(self.values if isinstance(label, Hashable) else ()):
             if value == label or (value is not None and str(value) == label):
                 return position
-        kind = "a number" if _date_scale(self) is None else "a date"
-        numbers = f"{kind} or " if self.edges is not None else ""
-        raise ValueError(
-            f"value of {self.name!r} must be {numbers}one of {_short(self.values)}, got {label!r}"
-        )
+        rule = f"be one of {_short(self.values)}"
+        if self.edges is not None:
+            rule = f"lie in one of its bins, {self.values[0]} to {self.values[len(self.edges)]}"
+        raise ParameterError(f"value of {self.name!r}", rule, label)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -396,5 +395,5 @@ def _number(label: Any, dates: str | None) -> float:
 
 
 def _short(values: Sequence[Hashable]) -> str:
-    shown = ", ".join(repr(v) for v in values[:8])
+    shown = ", ".join("(missing)" if v is None else repr(v) for v in values[:8])
     return f"{shown}, ... ({len(values)} values)" if len(values) > 8 else shown

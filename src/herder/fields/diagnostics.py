@@ -49,7 +49,7 @@ ENTERED = {
 #: How shares of copies are to be read.
 COPIES = (
     "A row can equal a row of the table by chance: where there are few columns or a few very "
-    "common rows, it must. The table shows what chance explains: about as many new rows of the "
+    "common rows, it must. Its own rows show what chance explains: about as many new rows of the "
     "same source would be copies as rows of the table equal another, and as many would be copies "
     "of unique rows as rows of the table equal exactly one other. A copy of a row that is unique "
     "in the table may point to one person."
@@ -68,7 +68,7 @@ RISING_WORDS = (
 VERDICTS: dict[str, tuple[Level, str]] = {
     "bounded": (
         "good",
-        "The weights have levelled off, so the error falls as 1/T: twice the rows, half of it.",
+        "The weights have stayed bounded, and as long as they do the error falls as 1/T.",
     ),
     "inconsistent moments": (
         "warning",
@@ -211,7 +211,8 @@ class MomentDiagnostics(Summarised):
         form, units = "rounded", f"shares, to multiples of 1/{self.total:,}"
         if self.exact:
             how = f"to multiples of {self.rounding:g}" if self.rounding else "as they are"
-            form, units = "exact", f"counts of {counted(self.total, 'row')}, {how}"
+            form = "rounded" if self.rounding else "exact"
+            units = f"counts of {counted(self.total, 'row')}, {how}"
         facts = [
             Fact("moments", form, "", units),
             Fact("moment error", self.moment_error, ".2e", error),
@@ -221,7 +222,11 @@ class MomentDiagnostics(Summarised):
         ]
         if self.growth.verdict != "bounded":
             facts.append(Fact("distance", self.distance, ".2e", "from the given moments"))
+        return facts + self._copy_facts()
+
+    def _copy_facts(self) -> list[Fact]:
         how = "" if self.copies_binned is None else ", all values as written"
+        facts: list[Fact] = []
         for found, label, what in (
             (self.copies, "", f"of the table{how}"),
             (self.copies_binned, ", binned", "of the table in all bins"),
@@ -246,6 +251,8 @@ class MomentDiagnostics(Summarised):
         level, words = VERDICTS[self.growth.verdict]
         if self.still_rising:
             level, words = "plain", RISING_WORDS
+        if self.growth.verdict == "bounded" and not np.isnan(self.rate):
+            words += f" In this run the error fell as T^{self.rate:.2f}."
         error = [
             Fact("largest error", self.moment_error, ".2e", f"for {' and '.join(self.worst)}"),
             Fact("typical error", self.moment_error_rms, ".2e", "root mean square of all"),
@@ -254,6 +261,7 @@ class MomentDiagnostics(Summarised):
         chance = COPIES_BINNED if self.copies_binned else COPIES
         if self.copies is None:
             chance = "The table itself was not available, so nothing was compared."
+        copied = [Facts(facts)] if (facts := self._copy_facts()) else []
         falling = Picture(
             "error",
             self.trace,
@@ -270,7 +278,9 @@ class MomentDiagnostics(Summarised):
         return [
             Section("Moment error", [Facts(error), falling]),
             Section("Weights", [Text(words, level), norm]),
-            Section("Copied rows", [Text(f"{ENTERED[self.restarts_at == 'rows']} {chance}")]),
+            Section(
+                "Copied rows", [Text(f"{ENTERED[self.restarts_at == 'rows']} {chance}"), *copied]
+            ),
         ]
 
 

@@ -33,6 +33,7 @@ from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_
 from herder.fields.row_filter import RowFilter, read_where
 from herder.fields.row_index import CopyCount, RowIndex, index_source, restart_rows, some_rows
 from herder.fields.synthesis import Synthesis
+from herder.models.disclosure import log_identifying
 from herder.models.features import as_encoding
 from herder.models.moments import Moments
 
@@ -151,7 +152,7 @@ class MomentHerder(BaseEstimator):
         self._rows = restart_rows(codes)
         self._index = RowIndex.of(codes)
         if sample_weight is not None:
-            self._index = replace(self._index, counts=None)  # of rows that count once each
+            self._index = replace(self._index, counts=None, columns={})  # of rows that count once
         return self
 
     def fit_source(
@@ -215,8 +216,8 @@ class MomentHerder(BaseEstimator):
         n_samples : int
             Number of rows.
         where : mapping of column to value, optional
-            Only rows with these values: the others are herded and left out, so that rows
-            follow the conditional distribution of the herd.
+            Only rows with these values (a number in a binned column: in its bin). The others are
+            herded and left out: rows follow the conditional distribution of the herd.
         """
         check_fitted(self, "moments_")
         n_samples = positive_int(n_samples, "n_samples")
@@ -378,8 +379,8 @@ class MomentHerder(BaseEstimator):
         self._check_parameters()
         for old in ("diagnostics_", "feature_names_in_"):
             vars(self).pop(old, None)
-        self.moments_, self._form = moments, form
-        self._rows, self._index = None, None
+        self.moments_, self._form, self._rows, self._index = moments, form, None, None
+        log_identifying(moments)
         self.n_features_in_ = moments.n_variables
         if form.named:
             self.feature_names_in_ = np.array(moments.names, dtype=object)

@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
+from herder.data.intervals import Interval
+from herder.data.variables import Variable
 from herder.models.conditional import column_codes
 from herder.models.moments import Moments
+from herder.models.plain_text import shown
 
 __all__ = ["RowFilter"]
 
@@ -28,6 +31,14 @@ def read_where(where: Any) -> list[tuple[Any, Any]]:
     return [tuple(pair) for pair in pairs]
 
 
+def _described(variable: Variable, code: int) -> str:
+    """Return a condition in words: the bin, unless it holds a single value."""
+    value = variable.values[code]
+    if isinstance(value, Interval) and value.high > value.low + 1:
+        return f"{variable.name} in {value}"
+    return f"{variable.name}={shown(value)}"
+
+
 class RowFilter:
     """Columns that must have given values.
 
@@ -36,17 +47,18 @@ class RowFilter:
     moments : Moments
         What the rows match; a condition that one of its tables excludes is refused at once.
     where : mapping of column to label, or sequence of such pairs
-        Columns by name and values by label.
+        Columns by name and values by label; a number or date in a binned column stands for
+        its bin.
     """
 
     def __init__(
         self, moments: Moments, where: Mapping[str, Any] | Sequence[tuple[str, Any]]
     ) -> None:
         pairs = read_where(where)
-        self.text = " and ".join(
-            f"{name}={'' if label is None else label}" for name, label in pairs
-        )
         self._wanted = column_codes(moments, pairs)
+        self.text = " and ".join(
+            _described(moments.variables[column], code) for column, code in self._wanted.items()
+        )
         self._fruitless = self._found = 0
         for clique in moments.cliques:
             if not set(clique) <= set(self._wanted):

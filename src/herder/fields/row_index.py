@@ -6,7 +6,7 @@ is a duplicate, and one that is unique among the others if it occurs exactly twi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from herder.data.columns import as_numbers
 from herder.data.decoding import decode
 from herder.data.source import TableSource
 from herder.data.variables import Codes, Variable, encode
+from herder.fields.number_columns import NumberColumn, is_measured
 from herder.models.moments import Moments
 
 __all__ = ["Copies", "CopyCount", "RowIndex", "index_source", "restart_rows", "some_rows"]
@@ -55,6 +56,8 @@ class RowIndex:
         Share of rows that equal exactly one other row.
     values : RowIndex or None
         The same of the rows before binning, where columns are binned.
+    columns : mapping of str to NumberColumn
+        Statistics of the binned columns of numbers; not kept in files.
     """
 
     hashes: NDArray[np.uint64]
@@ -64,6 +67,7 @@ class RowIndex:
     unique: NDArray[np.bool_] | None = None
     pair_share: float = 0.0
     values: "RowIndex | None" = None
+    columns: Mapping[str, NumberColumn] = field(default_factory=dict)
 
     @classmethod
     def of(cls, codes: Codes) -> "RowIndex":
@@ -83,6 +87,7 @@ class RowIndex:
         coded: list[NDArray[np.uint64]] = []
         valued: list[NDArray[np.uint64]] = []
         ones: Any = 0
+        columns: dict[str, NumberColumn] = {}
         for block in blocks:
             rows = block.dense(slice(None))
             if not one_in:
@@ -93,12 +98,16 @@ class RowIndex:
             coded.append(_selected(row_hashes(rows, {}), one_in))
             if block.numbers:
                 valued.append(_selected(row_hashes(rows, block.numbers), one_in))
+            for j, numbers in block.numbers.items():
+                if is_measured(block.variables[j]):
+                    columns.setdefault(block.variables[j].name, NumberColumn()).add(numbers)
             if all(variable.is_binary for variable in block.variables):
                 sums = rows.sum(axis=1, dtype=np.intp)
                 ones = np.bincount(sums, minlength=rows.shape[1] + 1) + ones
         counts = ones / ones.sum() if isinstance(ones, np.ndarray) else None
         values = cls._sorted(valued, one_in) if valued else None
-        return replace(cls._sorted(coded, one_in), counts=counts, values=values)
+        index = cls._sorted(coded, one_in)
+        return replace(index, counts=counts, values=values, columns=columns)
 
     @classmethod
     def _sorted(cls, parts: list[NDArray[np.uint64]], one_in: int) -> "RowIndex":

@@ -28,18 +28,22 @@ from herder.core.summary import (
     counted,
     listed,
 )
+from herder.data.columns import as_numbers
 from herder.data.decoding import Decoder
 from herder.data.variables import Codes
 from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
+from herder.fields.number_columns import NumberColumn, number_facts, number_sections
 from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import CopyCount, RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
 from herder.models.binned import bin_facts
 from herder.models.consistency import free_groups
+from herder.models.disclosure import identifying
 from herder.models.moments import Moments
+from herder.models.plain_text import shown
 
 __all__ = ["Synthesis", "worst_cells"]
 
@@ -118,6 +122,8 @@ class Synthesis(Summarised):
         self._progress = function_or_none(progress, "progress")
         self._found = 0
         self._copies = None if index is None else CopyCount(index, self.moments.variables)
+        known = {} if index is None or condition is not None else index.columns
+        self._numbers = {name: NumberColumn() for name in known}
 
     def codes(self) -> Iterator[NDArray[np.integer]]:
         """Yield the rows, as codes, in chunks of one size but for the last."""
@@ -194,6 +200,8 @@ class Synthesis(Summarised):
     def _look_at(self, codes: NDArray[np.integer], columns: dict[str, NDArray[Any]]) -> None:
         if self._copies is not None:
             self._copies.add(codes, columns)
+        for name, numbers in self._numbers.items():
+            numbers.add(as_numbers(columns[name]))
         if self.ones is not None:
             ones = codes.sum(axis=1, dtype=np.intp)
             self.ones += np.bincount(ones, minlength=len(self.ones))
@@ -209,11 +217,20 @@ class Synthesis(Summarised):
         matched, names = self.moments.summary(), Text(listed(self.moments.names))
         found = moment_diagnostics(self.live, self._copies)
         facts, warnings, details = found.facts(), found.warnings(), found.sections()
+        warnings += [Text(warning, "warning") for warning in identifying(self.moments)]
         used = [Fact("used", *self._used(source))]
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
+            facts = [
+                replace(fact, meaning=f"{fact.meaning}; of all herded rows")
+                if fact.label == "moment error"
+                else fact
+                for fact in facts
+            ]
         used += bin_facts(self.moments.variables)
+        known = {} if self.index is None else self.index.columns
+        facts += number_facts(known, self._numbers)
         free = [Text(line) for line in free_groups(self.moments)]
         blocks: list[Block] = [Facts([*used, *facts]), *warnings, *free]
         if self.index is not None and self.index.one_in > 1:
@@ -227,6 +244,7 @@ class Synthesis(Summarised):
         reached = self.reached()
         if reached is not None:
             sections.append(Section("Pair by pair", self._agreement(reached)))
+        sections += number_sections(known, self._numbers)
         if self.ones is not None:
             sections.append(Section("Number of ones in a row", self._counts()))
         title = f"{counted(self.n_rows, 'row')} of {counted(self.moments.n_variables, 'column')}"
@@ -245,7 +263,7 @@ class Synthesis(Summarised):
             "against its share in the given counts: on the line they are equal. On the right the "
             "difference between the two."
         )
-        description = "Shares among the rows against shares in the table, with differences."
+        description = "Shares among the rows against shares in the given counts, with differences."
         dots = Picture("agreement", self.moments, description, "", {"reached": reached})
         return [Text(text), dots, worst_cells(self.moments, reached)]
 
@@ -277,11 +295,15 @@ class Synthesis(Summarised):
         spread = count_estimate(self.moments, steps, tail=True, bounds=False)
         low, high = min(float(spread.lowest[k]), share), max(float(spread.highest[k]), share)
         others = "other encodings, scan orders and starts that match the same counts"
+        if self.moments.rounding:
+            others += "; the rounding of the counts is left out"
         facts.append(Fact("spread", f"{low:.4f} to {high:.4f}", "", f"over {others}"))
+        if self.moments.rounding:
+            return [*facts, Fact("bounds", "not computed", "", "the counts are rounded")]
         try:
             bounds = count_bounds(self.moments, tail=True)
-        except ValueError as error:  # contradictory counts leave no range at all
-            return [*facts, Fact("bounds", "none", "", str(error))]
+        except ValueError:  # there is no range at all
+            return [*facts, Fact("bounds", "none", "", "no table has all these counts")]
         ends = f"{bounds.lower[k]:.4f} to {bounds.upper[k]:.4f}"
         kind = "exactly what the counts allow" if bounds.sharp else "from sums of the counts"
         return [*facts, Fact("bounds", ends, "", f"by the counts alone, {kind}")]
@@ -310,7 +332,7 @@ def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
         clique = target.cliques[c]
         codes = np.unravel_index(cell - start, [target.n_values[i] for i in clique])
         what = ", ".join(
-            f"{target.names[i]} = {_label(target.variables[i].values[code])}"
+            f"{target.names[i]} = {shown(target.variables[i].values[code])}"
             for i, code in zip(clique, codes, strict=True)
         )
         rows.append((what, wanted[cell], got[cell], got[cell] - wanted[cell]))
@@ -320,9 +342,3 @@ def worst_cells(target: Moments, reached: Moments, n: int = N_WORST) -> Table:
         ("", ".4%", ".4%", "+.4%"),
         f"The {len(rows)} groups of columns that agree least",
     )
-
-
-def _label(value: object) -> str:
-    if value is None:
-        return "missing"
-    return f"{value:g}" if isinstance(value, float) else str(value)

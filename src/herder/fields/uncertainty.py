@@ -25,11 +25,12 @@ from herder._arguments import check_function, flag, of_kind
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import positive_int, real_array
-from herder.core.summary import Summarised, Summary
+from herder.core.summary import Summarised, Summary, listed
 from herder.fields.bounds import Bounds, count_bounds, entry_table
 from herder.fields.live import HerdSettings, MomentHerd
 from herder.metrics import count_distribution
 from herder.models.moments import Moments
+from herder.models.plain_text import shown
 
 __all__ = ["Estimate", "count_estimate", "estimate_expectation"]
 
@@ -141,7 +142,8 @@ def count_estimate(
     Parameters
     ----------
     moments : Moments
-        Of binary columns.
+        Of two-valued columns; the second label of each counts as a one, which the summary names
+        unless it is 1.
     n_steps : int, default 100_000
         States of each variant.
     tail : bool, default False
@@ -163,7 +165,9 @@ def count_estimate(
 
     found = count_bounds(moments, tail=tail) if flag(bounds, "bounds") else None
     result = estimate_expectation(moments, counts, n_steps, bounds=found)
-    return replace(result, what="P(more than k ones)" if tail else "P(k ones)")
+    what = "P(more than k ones)" if tail else "P(k ones)"
+    labels = [f"{v.name} = {shown(v.values[1])}" for v in moments.variables if not v.is_binary]
+    return replace(result, what=f"{what}, a one being {listed(labels)}" if labels else what)
 
 
 def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:

@@ -15,7 +15,8 @@ def bin_facts(variables: Sequence[Variable]) -> list[Fact]:
     if not found:
         return []
     each = listed([f"{name} {len(bins)}" for name, bins in found])
-    meaning = f"{each}; values come back spread evenly within their bin"
+    beyond = "those beyond the outermost bins are counted in them"
+    meaning = f"{each}; values come back spread evenly within their bin; {beyond}"
     return [Fact("bins", counted(len(found), "column"), "", meaning)]
 
 
@@ -28,7 +29,8 @@ def bin_sections(variables: Sequence[Variable]) -> list[Section]:
         "Columns of numbers and dates were cut into bins: from the first number up to, not "
         "including, the second one. A single number is a frequent value, which comes back as it "
         "is; all others are spread evenly within their bin. The first and the last bin end near "
-        "the bulk of the data, not at the smallest and the largest value."
+        "the bulk of the data, not at the smallest and the largest value: values beyond the "
+        "outermost bins are counted in them."
     )
     rows = [(name, len(bins), "  ".join(bins)) for name, bins in found]
     table = Table(("column", "number", "bins"), rows, ("", "d", ""), "Bins of each column")

@@ -34,7 +34,9 @@ from herder._arguments import of_kind
 from herder._errors import ParameterError
 from herder.core.summary import Block, Facts, Summary, Table, Text, counted
 from herder.models.binned import bin_facts, bin_sections
+from herder.models.disclosure import identifying
 from herder.models.moments import Moments
+from herder.models.plain_text import shown
 
 __all__ = [
     "Contradiction",
@@ -43,6 +45,7 @@ __all__ = [
     "find_contradictions",
     "free_groups",
     "moments_summary",
+    "moments_title",
     "refuse_contradictions",
 ]
 
@@ -306,7 +309,7 @@ def clique_title(columns: Sequence[str]) -> str:
 
 def _event(moments: Moments, members: Sequence[int], cell: Sequence[int | np.intp]) -> str:
     parts = [
-        f"{moments.names[i]}={moments.variables[i].values[code]}"
+        f"{moments.names[i]}={shown(moments.variables[i].values[code])}"
         for i, code in zip(members, cell, strict=True)
     ]
     return f"P({', '.join(parts)})"
@@ -324,17 +327,24 @@ def refuse_contradictions(moments: Moments) -> None:
         raise ParameterError("moments", f"{rule} nearest possible ones ({ways})")
 
 
-def moments_summary(moments: Moments) -> Summary:
-    """Return what is counted, and whether the counts contradict each other."""
-    found, total = moments.contradictions(), moments.common_total
+def moments_title(moments: Moments) -> str:
+    """Return what is counted, of what."""
     sizes = [len(clique) for clique in moments.cliques]
     words = {1: "single column", 2: "pair", 3: "triple"}
     kinds = ", ".join(
         counted(sizes.count(size), words.get(size, f"{size}-column group"))
         for size in sorted(set(sizes))
     )
+    total = moments.common_total
     rows = "rows" if total is None else counted(total, "row")
     behind = f"counted from {rows}" if moments.from_rows else "as given"
+    tables = f"{counted(len(moments.cliques), 'table')} of counts"
+    return f"{tables} ({kinds}) of {counted(moments.n_variables, 'column')}, {behind}"
+
+
+def moments_summary(moments: Moments) -> Summary:
+    """Return what is counted, and whether the counts contradict each other."""
+    found = moments.contradictions()
     reason = " (they come from rows)" if moments.from_rows else ""
     blocks: list[Block] = [Text(f"contradictions: none{reason}")]
     if found:
@@ -344,12 +354,10 @@ def moments_summary(moments: Moments) -> Summary:
         within = "differences within the rounding are no contradictions"
         blocks.append(Text(f"counts are multiples of {moments.rounding:g}: {within}"))
     blocks += [Text(line) for line in (*_smallest(moments), *free_groups(moments))]
-    tables = f"{counted(len(moments.cliques), 'table')} of counts"
-    columns = counted(moments.n_variables, "column")
+    blocks += [Text(warning, "warning") for warning in identifying(moments)]
     if facts := bin_facts(moments.variables):
         blocks.insert(0, Facts(facts))
-    title = f"{tables} ({kinds}) of {columns}, {behind}"
-    return Summary(title, blocks, bin_sections(moments.variables))
+    return Summary(moments_title(moments), blocks, bin_sections(moments.variables))
 
 
 def _smallest(moments: Moments) -> Iterator[str]:

@@ -15,6 +15,7 @@ None of these is a guarantee such as differential privacy.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -25,18 +26,33 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_number
+from herder.data.binning import MAX_LABELS
 from herder.data.intervals import as_bins, inner_edges, joined
-from herder.data.variables import Variable, alphabet
+from herder.data.variables import Codes, Variable, alphabet
+from herder.models.plain_text import shown
 
 if TYPE_CHECKING:
     from herder.models.moments import Moments
 
     M = TypeVar("M", bound=Moments)
 
-__all__ = ["merge_categories", "merge_small", "rounded", "small_cells"]
+__all__ = [
+    "identifying",
+    "log_identifying",
+    "merge_categories",
+    "merge_small",
+    "numbering",
+    "rounded",
+    "small_cells",
+]
+
+_log = logging.getLogger("herder")
 
 #: A column, values of it that were merged, and what they are now.
 Merged: TypeAlias = tuple[str, list[Hashable], Hashable]
+
+#: So many values may occur once without being said to.
+FEW_ONCE = 10
 
 #: The category that rare ones are merged into, of columns without an order.
 OTHER = "other"
@@ -151,6 +167,55 @@ def rounded(moments: M, base: float) -> M:
     )
 
 
+def numbering(codes: Codes) -> tuple[str, ...]:
+    """Return the binned columns of whole numbers of which no two rows have the same."""
+    whole = {j: np.dtype(codes.variables[j].dtype).kind in "iu" for j in codes.numbers}
+    return tuple(
+        codes.variables[j].name
+        for j, values in codes.numbers.items()
+        if whole[j] and len(np.unique(values)) == len(values)
+    )
+
+
+def identifying(moments: Moments) -> list[str]:
+    """Return a warning of columns by which rows can be known, if there are any.
+
+    Most values of such a column occur once, as free text does, or it numbers the rows.
+
+    Examples
+    --------
+    >>> from herder import Moments
+    >>> identifying(Moments.from_data({"name": [f"N. {k}" for k in range(20)]}))[0][:51]
+    "'name' has values that occur once (20 of 20), which"
+    """
+    found: list[str] = []
+    for i, variable in enumerate(moments.variables):
+        many = variable.n_values > FEW_ONCE
+        once = int((_single(moments, i) == 1).sum()) if many else 0
+        if once > max(FEW_ONCE, variable.n_values / 2):
+            values = f"{once:,} of {variable.n_values:,}"
+            come = "which come out word for word"
+            found.append(f"{variable.name!r} has values that occur once ({values}), {come}")
+        elif variable.name in moments.numbering and moments.totals[0] > MAX_LABELS:
+            found.append(f"{variable.name!r} has another whole number in each row, as an id has")
+    remedy = "leave out columns by which rows can be known (--drop on the command line)"
+    return [f"{'; '.join(found)}: {remedy}"] if found else []
+
+
+def log_identifying(moments: Moments) -> None:
+    """Log the warning of `identifying`."""
+    for warning in identifying(moments):
+        _log.warning(warning)
+
+
+def _single(moments: Moments, i: int) -> NDArray[np.float64]:
+    """Return how often each value of a column occurs; nothing if it is not counted."""
+    clique = next((clique for clique in moments.cliques if i in clique), None)
+    if clique is None:
+        return np.empty(0)
+    return moments.table(clique).sum(axis=tuple(k for k, j in enumerate(clique) if j != i))
+
+
 def _is_small(counts: NDArray[np.float64], min_count: float) -> NDArray[np.bool_]:
     return (counts != 0) & (counts < min_count)
 
@@ -240,7 +305,9 @@ class _Tables:
                 ways.append((float(weights[code]), slot, code, partner))
         if not ways:
             named = zip((self.columns[i] for i in clique), cell, strict=True)
-            event = ", ".join(f"{col.before.name} = {col.values[code]}" for col, code in named)
+            event = ", ".join(
+                f"{col.before.name} = {shown(col.values[code])}" for col, code in named
+            )
             rule = "be met by merging categories, of which each column keeps at least two"
             got = f"a cell of {self.least[c]:g} for {event} in the end"
             remedy = "leave out a column, count a lower order, or round the counts"

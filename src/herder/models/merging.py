@@ -41,6 +41,7 @@ def add(whole: M, part: Moments) -> M:
         from_rows=whole.from_rows and part.from_rows,
         conflicts=(),
         rounding=whole.rounding + part.rounding,
+        numbering=tuple(name for name in whole.numbering if name in part.numbering),
     )
 
 

@@ -25,8 +25,9 @@ from herder._errors import ParameterError
 from herder._validation import one_of, positive_int, row_weights
 from herder.core.summary import Summarised, Summary
 from herder.data.variables import Bins, Codes, Variable, encode
+from herder.models.conditional import conditional_tables
 from herder.models.counting import count_binary, count_cells
-from herder.models.disclosure import merge_small, rounded, small_cells
+from herder.models.disclosure import merge_small, numbering, rounded, small_cells
 from herder.models.layout import (
     CliqueLayout,
     NoCliqueError,
@@ -66,6 +67,8 @@ class Moments(Summarised):
         have them.
     rounding : float
         What the counts were rounded to multiples of (see `rounded`); 0 if they were not.
+    numbering : tuple of str
+        Binned columns of whole numbers that are all different, as those that number rows are.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class Moments(Summarised):
     from_rows: bool = False
     conflicts: "tuple[Contradiction, ...]" = ()
     rounding: float = 0.0
+    numbering: tuple[str, ...] = ()
     names: tuple[str, ...] = field(init=False)
     n_variables: int = field(init=False)
     n_values: tuple[int, ...] = field(init=False)
@@ -173,7 +177,8 @@ class Moments(Summarised):
             counts, total = count_binary(codes, largest, weight)
         else:
             counts, total = count_cells(codes, layout, weight)
-        moments = cls(codes.variables, chosen, counts, np.full(len(chosen), total), True)
+        totals, found = np.full(len(chosen), total), numbering(codes)
+        moments = cls(codes.variables, chosen, counts, totals, True, numbering=found)
         moments.__dict__["layout"] = layout
         if weight is None:
             moments.__dict__["common_total"] = n_rows
@@ -296,8 +301,6 @@ class Moments(Summarised):
         >>> moments.given({"x1": 1}).table(("x0",))
         array([1., 2.])
         """
-        from herder.models.conditional import conditional_tables
-
         variables, tables = conditional_tables(self, where)
         return replace(
             self,
@@ -327,10 +330,8 @@ class Moments(Summarised):
         """Return what is counted, not every count."""
         total = self.common_total
         rows = "counts of tables with other totals" if total is None else f"{total} rows"
-        return (
-            f"Moments({self.n_variables} columns, {len(self.cliques)} tables up to order "
-            f"{self.order}, {rows})"
-        )
+        tables = f"{len(self.cliques)} tables up to order {self.order}"
+        return f"Moments({self.n_variables} columns, {tables}, {rows})"
 
     def summary(self) -> Summary:
         """Return what is counted, and whether the counts contradict each other."""

@@ -17,6 +17,7 @@ __all__ = [
     "name_text",
     "read_label",
     "read_name",
+    "shown",
     "states",
 ]
 
@@ -54,6 +55,13 @@ def label_text(label: Hashable) -> str:
         quoted = not label or read_label(label) != label or python_reads(label)
         return f"'{label}'" if quoted else label
     return str(label)
+
+
+def shown(label: Hashable) -> str:
+    """Return a label as summaries and messages have it, for a person."""
+    if label is None:
+        return MISSING
+    return f"{label:g}" if isinstance(label, float) else str(label)
 
 
 def read_label(field: Any) -> Hashable:

@@ -19,7 +19,8 @@ matter.
   back as text.
 - ``[18, 25)`` is a bin: numbers from 18 up to, not including, 25, or dates such as
   ``[2020-01-01, 2020-02-01)``. Values come back spread evenly over it, with the decimals that
-  its ends have. In a column of bins a single number is a bin by itself.
+  its ends have. In a column of bins a single number is a bin by itself. What lies beyond the first
+  and the last bin of a column is counted in them.
 - A row with nothing but ``variable_a`` (and ``value_a``) names a column (and one of its
   labels) ahead of its counts. It is needed only where columns or labels have an order
   other than that of first mention or that of sorting.

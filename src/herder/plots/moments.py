@@ -66,9 +66,10 @@ def plot_agreement(target: Moments, reached: Moments) -> Figure:
         }
         left.scatter(wanted[held], got[held], label=label, **style)
         right.scatter(wanted[held], got[held] - wanted[held], **style)
-    left.set(xlabel="share in the table", ylabel="share among the samples")
+    given = "table" if target.from_rows else "counts"
+    left.set(xlabel=f"share in the {given}", ylabel="share among the samples")
     left.set_aspect("equal", adjustable="datalim")
-    right.set(xlabel="share in the table", ylabel="samples minus table")
+    right.set(xlabel=f"share in the {given}", ylabel=f"samples minus {given}")
     right.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3), useMathText=True)
     left.legend(frameon=False, fontsize=9, loc="upper left", markerscale=1.4)
     return figure
