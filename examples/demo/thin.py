@@ -202,16 +202,16 @@ def _prediction_errors(
 
 def _column_errors(chosen: Thinning, names: tuple[str, ...]) -> Table:
     found = chosen.column_errors()
-    low, high = found.quantiles.index(0.05), found.quantiles.index(0.95)
     values = np.column_stack(
         [
             *(found.mean_before, found.mean_after, found.sd_before, found.sd_after),
-            *(found.quantiles_before[low], found.quantiles_after[low]),
-            *(found.quantiles_before[high], found.quantiles_after[high]),
+            *(found.quantiles_before[0], found.quantiles_after[0]),
+            *(found.quantiles_before[-1], found.quantiles_after[-1]),
         ]
     )
+    low, high = (f"{100 * found.quantiles[place]:g} %" for place in (0, -1))
     return Table(
-        ("coefficient", "mean", "thinned", "sd", "thinned", "5 %", "thinned", "95 %", "thinned"),
+        ("coefficient", "mean", "thinned", "sd", "thinned", low, "thinned", high, "thinned"),
         [(name, *row) for name, row in zip(names, values.tolist(), strict=True)],
         ("", *[".2f"] * values.shape[1]),
         "Error per column",

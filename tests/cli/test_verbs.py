@@ -176,7 +176,7 @@ def test_where_gives_the_rows_that_match(binary_csv, tmp_path):
 
 def test_where_takes_bins_and_gaps(people_csv, tmp_path):
     out = tmp_path / "made.csv"
-    options = ("--missing", "category", "--bins", 2, "--where", "age=20", "--where", "answer=")
+    options = ("--missing", "category", "--bins", 2, "--where", "age=30", "--where", "answer=")
     run("synth", people_csv, "-n", 20, "-o", out, *options)
     with open(out, newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
@@ -306,7 +306,10 @@ def test_synth_says_in_one_line_what_is_wrong(binary_csv, tmp_path, words, messa
     [
         ((), "--missing category"),
         (("--missing", "category", "--bins", 3, "--count-above", 2), "with 0/1 columns only"),
-        (("--missing", "category", "--bins", 3, "--where", "age=old"), "must be a number"),
+        (
+            ("--missing", "category", "--bins", 3, "--where", "age=old"),
+            "must lie in one of its bins",
+        ),
     ],
 )
 def test_errors_about_columns_name_the_option_that_helps(people_csv, tmp_path, options, message):
