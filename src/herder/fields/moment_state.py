@@ -78,7 +78,11 @@ def moments_from_state(arrays: Arrays, header: Header) -> Moments:
     """Make moments of what `moments_to_state` returned."""
     variables = tuple(_variable(plain) for plain in header["variables"])
     width = len(variables)
-    members = read_array(arrays, "members", (None, None), np.int64, low=-1, high=width - 1)
+    totals = read_array(
+        arrays, "totals", (None,), low=POSITIVE
+    )  # as many as the file has room for
+    shape = (len(totals), None)
+    members = read_array(arrays, "members", shape, np.int64, low=-1, high=width - 1)
     cliques = tuple(tuple(row[row >= 0].tolist()) for row in members)
     names = [variable.name for variable in variables]
     if not cliques or len(set(names)) != width:
@@ -87,7 +91,6 @@ def moments_from_state(arrays: Arrays, header: Header) -> Moments:
         raise ValueError("cliques that are not sets of columns")
     layout = CliqueLayout.of([variable.n_values for variable in variables], cliques)
     counts = read_array(arrays, "counts", (int(layout.offsets[-1]),))
-    totals = read_array(arrays, "totals", (len(cliques),), low=POSITIVE)
     # of contradictory counts a cell may be below zero: what the counts of ones leave for it
     most = np.repeat(totals * 2.0 ** members.shape[1], np.diff(layout.offsets))
     if (np.abs(counts) > most).any():
