@@ -556,3 +556,12 @@ def test_nothing_is_made_for_shapes_that_do_not_agree(saved, tmp_path):
     many = {"classes": {"dtype": "<i8", "values": list(range(100_000))}, **counts}
     with pytest.raises(ModelFileError, match="mean of shape"):
         load(rewritten(saved / "nherd", tmp_path / "m", many, {"mean": wide["mean"]}))
+
+
+def test_a_billion_empty_groups_of_columns_are_refused_at_once(tmp_path):
+    save(MomentHerder().fit(BITS), tmp_path / "a")
+    arrays, header, _ = read_file(tmp_path / "a")
+    name = next(name for name in arrays if name.endswith("members"))
+    write_file(tmp_path / "a", arrays | {name: np.zeros((10**9, 0), np.int64)}, header)
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "a")
