@@ -43,7 +43,8 @@ class NumberColumn:
             return
         n, mean = self._n + len(x), float(x.mean())
         gap = mean - self._mean
-        self._squares += float(((x - mean) ** 2).sum()) + gap**2 * self._n * len(x) / n
+        with np.errstate(over="ignore"):  # infinite if squares are no floats
+            self._squares += float(np.square(x - mean).sum()) + gap * gap * self._n * len(x) / n
         self._mean += gap * len(x) / n
         self._kept = np.concatenate([self._kept, x[-self._n % self._one_in :: self._one_in]])
         self._n = n
