@@ -77,6 +77,8 @@ def read_mixed(table: Any, form: str) -> tuple[Numbers, Labels]:
     Columns of frames and mappings may hold dates, which are days since 1970, text, booleans and
     categories; other forms hold numbers only.
     """
+    if form not in ("pandas", "polars", "mapping"):
+        return read_numbers(table, form), ()
     table = _with_days(table, form)
     columns = _columns(table, form)
     maybe = {name: values for name, values in columns.items() if _may_be_text(values, form)}
@@ -101,18 +103,16 @@ def read_mixed(table: Any, form: str) -> tuple[Numbers, Labels]:
 
 
 def _columns(table: Any, form: str) -> dict[str, Any]:
-    """Return the columns of a frame or a mapping by name, nothing for other forms."""
+    """Return the columns of a frame or a mapping by name."""
     if form == "pandas":
         return {name: table.iloc[:, j] for j, name in enumerate(_pandas_names(table))}
     if form == "polars":
         return {name: table[name] for name in table.columns}
-    if form == "mapping":
-        return {str(name): plain_array(values, "X") for name, values in table.items()}
-    return {}
+    return {str(name): plain_array(values, "X") for name, values in table.items()}
 
 
 def _with_days(table: Any, form: str) -> Any:
-    """Return a frame or a mapping with days in place of dates, and others as they are."""
+    """Return a frame or a mapping with days in place of dates."""
     read = {name: read_days(values) for name, values in _columns(table, form).items()}
     days = {name: values for name, values in read.items() if values is not None}
     if not days:

@@ -18,7 +18,7 @@ features of [rahimi2007]_ are the points of a Halton sequence put through the no
 """
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +28,14 @@ from herder._validation import positive_int
 from herder.core.lanes import Progress
 from herder.kernel.candidates import SMALL_ROWS, Candidates, candidates_of
 from herder.kernel.choice import Rules, choose
-from herder.kernel.functions import Gaussian, Kernel
+from herder.kernel.functions import Gaussian
 from herder.kernel.mixture import halton
 from herder.kernel.mmd import mean_at
 
+if TYPE_CHECKING:
+    from herder.kernel.thinning import Task
+
 __all__ = ["APPROXIMATIONS", "Approximation", "Chunks", "RandomFeatures", "Subsample"]
-
-
-@dataclass(frozen=True)
-class WeightedRows:
-    """Rows, their kernel and weights, and the threads to use."""
-
-    values: NDArray[Any]
-    kernel: Kernel
-    weight: NDArray[np.float64]
-    n_jobs: int | None
 
 
 @dataclass(frozen=True)
@@ -59,12 +52,12 @@ class Subsample:
     n_candidates: int = 2048
 
     def choose(
-        self, sample: WeightedRows, n_select: int, rules: Rules, progress: Progress | None
+        self, task: "Task", n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose among the rows that were spread out."""
         most = max(positive_int(self.n_candidates, "n_candidates"), 2 * n_select)
-        rows = rules.spread(len(sample.values), most)
-        return _choose_among(rows, sample, n_select, rules, progress)
+        rows = rules.spread(len(task.values), most)
+        return _choose_among(rows, task, n_select, rules, progress)
 
 
 @dataclass(frozen=True)
@@ -80,10 +73,10 @@ class Chunks:
     n_chunks: int = 10
 
     def choose(
-        self, sample: WeightedRows, n_select: int, rules: Rules, progress: Progress | None
+        self, task: "Task", n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose within each part, then among the winners."""
-        n = len(sample.values)
+        n, weight = len(task.values), task.mass
         n_chunks = min(positive_int(self.n_chunks, "n_chunks"), max(1, n // (2 * n_select)))
         none, winners = np.empty(0, dtype=np.intp), [rules.include]
         for c in range(n_chunks):
@@ -91,8 +84,8 @@ class Chunks:
             excluded = np.flatnonzero(np.isin(rows, rules.exclude))
             count = min(n_select, len(rows) - len(excluded))
             if count:
-                values, mass = sample.values[rows], sample.weight[rows]
-                candidates = candidates_of(values, sample.kernel, n_jobs=sample.n_jobs)
+                values, mass = task.values[rows], weight[rows]
+                candidates = candidates_of(values, task.kernel, n_jobs=task.n_jobs)
                 # A part without weight still has rows that may be needed.
                 part = mass / mass.sum() if mass.any() else None
                 target = candidates.mean(part, precision="single")
@@ -101,7 +94,7 @@ class Chunks:
             if progress is not None:
                 progress((c + 1) / (n_chunks + 1), f"chunk {c + 1} of {n_chunks}")
         rows = np.unique(np.concatenate(winners))
-        return _choose_among(rows, sample, n_select, rules, progress)
+        return _choose_among(rows, task, n_select, rules, progress)
 
 
 @dataclass(frozen=True)
@@ -121,24 +114,24 @@ class RandomFeatures:
     n_candidates: int = 2048
 
     def choose(
-        self, sample: WeightedRows, n_select: int, rules: Rules, progress: Progress | None
+        self, task: "Task", n_select: int, rules: Rules, progress: Progress | None
     ) -> NDArray[np.intp]:
         """Choose rows by the features."""
-        if not isinstance(sample.kernel, Gaussian):
-            kind = type(sample.kernel).__name__
+        if not isinstance(task.kernel, Gaussian):
+            kind = type(task.kernel).__name__
             raise ParameterError("kernel", "be 'gaussian' if approximate is 'features'", got=kind)
         half = max(1, positive_int(self.n_features, "n_features") // 2)
         most = max(positive_int(self.n_candidates, "n_candidates"), 8 * n_select)
-        rows = rules.spread(len(sample.values), most)
-        scale = _frequencies(sample.values.shape[1], sample.kernel, half)
-        centre = sample.values.mean(axis=0, dtype=np.float64)
-        mean = np.zeros(2 * half)
-        for low in range(0, len(sample.values), 4096):
-            part = _features(sample.values[low : low + 4096] - centre, scale)
-            mean += sample.weight[low : low + 4096] @ part
+        rows = rules.spread(len(task.values), most)
+        scale = _frequencies(task.values.shape[1], task.kernel, half)
+        centre = task.values.mean(axis=0, dtype=np.float64)
+        mean, mass = np.zeros(2 * half), task.mass
+        for low in range(0, len(task.values), 4096):
+            part = _features(task.values[low : low + 4096] - centre, scale)
+            mean += mass[low : low + 4096] @ part
             if progress is not None:
-                progress(min(1.0, (low + 4096) / len(sample.values)), "features")
-        candidates = FeatureCandidates(_features(sample.values[rows] - centre, scale))
+                progress(min(1.0, (low + 4096) / len(task.values)), "features")
+        candidates = FeatureCandidates(_features(task.values[rows] - centre, scale))
         target = candidates.features @ mean
         return rows[choose(candidates, target, n_select, rules.among(rows))]
 
@@ -180,18 +173,19 @@ class FeatureCandidates(Candidates):
 
 def _choose_among(
     rows: NDArray[np.intp],
-    sample: WeightedRows,
+    task: "Task",
     n_select: int,
     rules: Rules,
     progress: Progress | None,
 ) -> NDArray[np.intp]:
     """Choose among some rows, against the target of all."""
     rows = rows[~np.isin(rows, rules.exclude)]
-    points, every, kernel, jobs = sample.values[rows], sample.values, sample.kernel, sample.n_jobs
-    target = mean_at(points, every, kernel, sample.weight, n_jobs=jobs, single=True)
+    mass = task.mass
+    points, every, kernel, jobs = task.values[rows], task.values, task.kernel, task.n_jobs
+    target = mean_at(points, every, kernel, mass, n_jobs=jobs, single=True)
     # For many rows the loops are compiled already, so that few rows may use them too.
     candidates = candidates_of(points, kernel, n_jobs=jobs, compiled=len(every) > SMALL_ROWS)
-    options: dict[str, Any] = {"mass": sample.weight[rows], "progress": progress}
+    options: dict[str, Any] = {"mass": mass[rows], "progress": progress}
     return rows[choose(candidates, target, n_select, rules.among(rows), **options)]
 
 

@@ -8,7 +8,6 @@ step with the data (sorted chains, repeated designs).
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,16 +18,14 @@ from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import one_of, real_array
 from herder.core.plain import Header, read_array
 from herder.data.rows import read_rows
+from herder.kernel.candidates import MEDIAN_ROWS, centred, even_rows
 from herder.kernel.functions import KERNELS, Bandwidth, Energy, Kernel, as_lengths
 from herder.kernel.targets import numbers_at_rows
 
 __all__ = [
-    "MEDIAN_ROWS",
     "BandwidthLike",
     "KernelLike",
     "attach_scores",
-    "centred",
-    "even_rows",
     "median_bandwidth",
     "median_distance",
     "plain_kernel",
@@ -37,14 +34,8 @@ __all__ = [
     "spreads",
 ]
 
-#: 2,000 rows give 2 million distances: the median is then within about one per cent of the
-#: median of all of them, for a fraction of a second.
-MEDIAN_ROWS = 2000
-
 #: Standard deviations are summed over blocks of so many values: 8 MB, for tables on disk too.
 SPREAD_VALUES = 2**20
-
-_GOLDEN = (5**0.5 - 1) / 2
 
 #: A warning is logged if columns are not standardised and two of their spreads differ by more than
 #: this factor: under the energy kernel errors of the narrow ones are then larger by half, at 100
@@ -100,19 +91,10 @@ def median_distance(values: NDArray[Any], scale: float | NDArray[np.float64] = 1
     return median
 
 
-def even_rows(n: int, most: int) -> NDArray[np.intp]:
-    """Return at most ``most`` of n rows, ascending, spread evenly without a fixed stride."""
-    if n <= most:
-        return np.arange(n, dtype=np.intp)
-    spread = (n * ((np.arange(most) * _GOLDEN) % 1.0)).astype(np.intp)
-    return np.unique(spread)
-
-
 def resolve_kernel(
     kernel: KernelLike,
     bandwidth: BandwidthLike,
-    values: NDArray[Any],
-    indicators: NDArray[np.bool_] | None = None,
+    X: Any,
     *,
     standardise: bool = True,
 ) -> Kernel:
@@ -127,14 +109,18 @@ def resolve_kernel(
         A name, or a kernel object, which is used as it is: the bandwidth must be left out.
     bandwidth : "median", float or array of shape (n_features,)
         The median distance of rows, or given lengths. The energy kernel has none by default.
-    indicators : array of bool of shape (n_features,), optional
-        Columns that are measured as they are, since they indicate a category.
-    values : array of shape (n_samples, n_features)
-        The rows.
+    X : Rows, or what `read_rows` takes
+        The rows. Columns that indicate a category are measured as they are.
     standardise : bool, default True
         Measure every column in its standard deviation; given lengths are in these units.
     """
     standardise = flag(standardise, "standardise")
+    rows = read_rows(X)
+    values, indicators = rows.values, None
+    if rows.labels:
+        indicators = rows.is_indicator
+        if np.ndim(bandwidth) == 1 and np.size(bandwidth) == len(rows.names):
+            bandwidth = np.asarray(bandwidth)[rows.columns]
     if not isinstance(kernel, str):
         return centred(_complete(kernel, bandwidth, values), values)
     kind = KERNELS[one_of(kernel, "kernel", KERNELS)]
@@ -152,15 +138,9 @@ def resolve_kernel(
             )
     if not standardise and np.ndim(scale) == 0:
         _warn_of_scales(values if indicators is None else values[:, ~indicators])
-    lengths = np.asarray(scale * spread)
-    return centred(kind(float(lengths) if lengths.ndim == 0 else lengths), values)
-
-
-def centred(kernel: Kernel, rows: NDArray[Any]) -> Kernel:
-    """Return an energy kernel with the mean of rows as its centre, unless it has one."""
-    if isinstance(kernel, Energy) and kernel.centre is None:
-        return replace(kernel, centre=rows.mean(axis=0, dtype=np.float64))
-    return kernel
+    if kind is Energy:
+        return Energy(scale * spread, centre=values.mean(axis=0, dtype=np.float64))
+    return kind(scale * spread)
 
 
 def plain_kernel(kernel: Any) -> Header:

@@ -24,9 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.lanes import Progress
-from herder.kernel.bandwidth import even_rows
-from herder.kernel.candidates import ArrayCandidates, Candidates, PairCandidates
-from herder.kernel.functions import Energy, Laplace, Radial
+from herder.kernel.candidates import (
+    ArrayCandidates,
+    Candidates,
+    PairCandidates,
+    candidates_of,
+    even_rows,
+)
+from herder.kernel.functions import Energy, Kernel, Laplace, Radial
 
 __all__ = ["DOUBLE_TIES", "SINGLE_TIES", "SWEEPS", "Rules", "choose", "pick_first", "typical"]
 
@@ -117,7 +122,7 @@ def choose(
         rows = rules.spread(n, pool)
         inner = replace(rules.among(rows), sweeps=POOL_SWEEPS)
         start = _rough_choice(candidates, rows, mass, n_select, inner)
-        part = candidates.remade(candidates.values[rows], candidates.kernel)
+        part = _among(candidates, rows, candidates.kernel)
         start = rows[_improve(part, target[rows], n_select, inner, start)]
         return _improve(candidates, target, n_select, rules, start, progress)
     found = _improve(candidates, target, n_select, rules, progress=progress)
@@ -152,9 +157,18 @@ def _rough_choice(
         return None
     if mass is None or not mass[rows].any():
         return None
-    rough = candidates.remade(candidates.values[rows], Laplace(kernel.bandwidth))
+    rough = _among(candidates, rows, Laplace(kernel.bandwidth))
     target = rough.mean(mass[rows] / mass[rows].sum(), precision="single")
     return _improve(rough, target, n_select, rules)
+
+
+def _among(
+    candidates: ArrayCandidates, rows: NDArray[np.intp] | slice, kernel: Kernel
+) -> ArrayCandidates:
+    """Return some of the rows as candidates under a kernel, compiled if all of them are."""
+    compiled = isinstance(candidates, PairCandidates)
+    values, n_jobs = candidates.values[rows], candidates.n_jobs
+    return candidates_of(values, kernel, n_jobs=n_jobs, compiled=compiled)
 
 
 def quick_sweeps(n_rows: int, n_select: int) -> int:

@@ -97,13 +97,13 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows in the target.
         """
-        points = read_rows(fit_points(self, X)).values
-        kernel = resolve_kernel(self.kernel, self.bandwidth, points, standardise=self.standardise)
+        rows = read_rows(fit_points(self, X))
+        kernel = resolve_kernel(self.kernel, self.bandwidth, rows, standardise=self.standardise)
         if isinstance(kernel, Stein):
             raise ParameterError("kernel", "not be 'stein', which needs scores: use herder.thin")
         chosen = thin(
-            points,
-            min(positive_int(self.n_select, "n_select"), len(points)),
+            rows,
+            min(positive_int(self.n_select, "n_select"), rows.n_rows),
             kernel=kernel,
             refine=self.refine,
             weights=self.weights,
@@ -112,7 +112,7 @@ class KernelHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
         self.kernel_ = kernel
         self.indices_ = chosen.indices
-        self.samples_ = points[chosen.indices]
+        self.samples_ = rows.values[chosen.indices]
         self.weights_ = chosen.weights
         self.mmd_ = chosen.mmd
         self._n_features_out = len(chosen)

@@ -130,7 +130,7 @@ def kernel_herd(
     rows = read_rows(X)
     n_picks = positive_int(n_select, "n_select")
     progress = function_or_none(progress, "progress")
-    chosen_kernel = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
+    chosen_kernel = resolve_kernel(kernel, bandwidth, rows, standardise=standardise)
     if isinstance(chosen_kernel, Stein):
         remedy = "thin(..., kernel='stein', refine=False) returns a nested order"
         raise ParameterError("kernel", f"not be 'stein', whose target is zero: {remedy}")

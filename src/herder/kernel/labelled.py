@@ -19,8 +19,7 @@ from herder._errors import ParameterError
 from herder._validation import non_negative_int, one_of
 from herder.core.lanes import Progress
 from herder.core.summary import listed
-from herder.kernel.bandwidth import centred
-from herder.kernel.candidates import Candidates, Precision, candidates_of
+from herder.kernel.candidates import Candidates, Precision, candidates_of, centred
 from herder.kernel.choice import Rules
 from herder.kernel.functions import Kernel, diagonal_of
 

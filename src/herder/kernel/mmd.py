@@ -80,7 +80,7 @@ def mmd(
     first = read_rows(X)
     x = _weights(x_weight, first, "x_weight")
     if Y is None:
-        chosen = resolve_kernel(kernel, bandwidth, first.values, standardise=standardise)
+        chosen = resolve_kernel(kernel, bandwidth, first, standardise=standardise)
         if not isinstance(chosen, Stein):
             raise ParameterError("Y", "be given unless kernel is 'stein'", None)
         if y_weight is not None:
@@ -91,7 +91,7 @@ def mmd(
         raise ParameterError("score", "be None unless kernel is 'stein' and Y is left out")
     second = _same_columns(Y, "Y", first)
     y = _weights(y_weight, second, "y_weight")
-    larger = first.values if first.n_rows >= second.n_rows else second.values
+    larger = first if first.n_rows >= second.n_rows else second
     chosen = resolve_kernel(kernel, bandwidth, larger, standardise=standardise)
     if isinstance(chosen, Stein):
         raise ParameterError("Y", "be left out when kernel is 'stein': the density is the target")
@@ -139,7 +139,7 @@ def kernel_mean(
     """
     rows = read_rows(X)
     one_of(precision, "precision", ["double", "single"])
-    chosen = resolve_kernel(kernel, bandwidth, rows.values, standardise=standardise)
+    chosen = resolve_kernel(kernel, bandwidth, rows, standardise=standardise)
     if isinstance(chosen, Stein):
         raise ParameterError("kernel", "not be 'stein', whose mean under its density is zero")
     weight = _weights(sample_weight, rows, "sample_weight")

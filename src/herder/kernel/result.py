@@ -16,7 +16,7 @@ from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text
 from herder.data.rows import Rows, locate
 from herder.kernel.bandwidth import spreads
-from herder.kernel.candidates import BLOCK_VALUES, Candidates, candidates_of
+from herder.kernel.candidates import BLOCK_VALUES, Candidates
 from herder.kernel.comparison import N_SHOWN, ColumnErrors, compare_columns, draws_text
 from herder.kernel.functions import Energy, Stein
 from herder.kernel.mmd import root
@@ -359,10 +359,7 @@ class Thinning(Sequence[int]):
     @cached_property
     @one_blas_thread()
     def _candidates(self) -> Candidates:
-        task = self._task
-        if task.candidates is not None:
-            return task.candidates
-        return candidates_of(task.values, task.kernel, n_jobs=task.n_jobs)
+        return self._task.make_candidates()
 
     @cached_property
     @one_blas_thread()

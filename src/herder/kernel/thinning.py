@@ -26,7 +26,7 @@ from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.summary import counted, listed
 from herder.data.rows import Rows, read_choice, read_labels, read_rows, read_weights
-from herder.kernel.approximate import APPROXIMATIONS, Approximation, WeightedRows
+from herder.kernel.approximate import APPROXIMATIONS, Approximation
 from herder.kernel.bandwidth import BandwidthLike, KernelLike, attach_scores, resolve_kernel
 from herder.kernel.candidates import Candidates, candidates_of, weights_or_equal
 from herder.kernel.choice import Rules, choose
@@ -71,11 +71,14 @@ class Task:
         """Return the task of one class alone."""
         given = self.given and replace(self.given, values=self.given.values[rows] / mass)
         weight = None if self.weight is None else self.weight[rows] / mass
-        return replace(self, values=self.values[rows], weight=weight, given=given)
+        own = {"values": self.values[rows], "weight": weight, "given": given}
+        return replace(self, candidates=None, **own)
 
-    def result(self, indices: NDArray[np.intp], weights: NDArray[np.float64] | None) -> Thinning:
-        """Return the result for a choice; the weights are equal by default."""
-        return Thinning(indices, weights_or_equal(weights, len(indices)), self)
+    def make_candidates(self) -> Candidates:
+        """Return the rows under the kernel: those of all classes, or made anew."""
+        if self.candidates is not None:
+            return self.candidates
+        return candidates_of(self.values, self.kernel, n_jobs=self.n_jobs)
 
 
 @one_blas_thread()
@@ -198,15 +201,22 @@ def thin(
     rules = Rules(unique, included, excluded, sweeps)
     if weights != "uniform" and sweeps is not None:
         raise ParameterError("refine", f"be True when weights is {weights!r}", refine)
-    task = _task(rows, kernel, bandwidth, standardise, score, kernel_mean, n_jobs)
-    method = _approximation(approximate, task, weights, y)
+    chosen = resolve_kernel(kernel, bandwidth, rows, standardise=standardise)
+    values = rows.values
+    given = None if kernel_mean is None else read_target(kernel_mean, values)
+    if isinstance(chosen, Stein):
+        values, given = _stein_target(rows, score, given)
+    elif score is not None:
+        got = f"it with {kernel!r}"
+        raise ParameterError("score", "be None unless kernel is 'stein'", got=got)
     named = approximate if isinstance(approximate, str | None) else type(approximate).__name__
     settings = {"weights": weights, "refine": refine, "bandwidth": bandwidth}
     settings |= {"approximate": named}
     if isinstance(kernel, str):  # other kernels have their own lengths
         settings |= {"kernel": kernel, "standardise": standardise}
-    task = replace(task, weight=weight, settings=settings)
-    if weights == "uniform" and unique and weight is not None and task.given is None:
+    task = Task(rows, values, chosen, given, weight, n_jobs, settings=settings)
+    method = None if approximate is None else _approximation(approximate, task, weights, y)
+    if weights == "uniform" and unique and weight is not None and given is None:
         _warn_if_few(weight, m)
     if shares is not None:
         warn_renamed("shares", "allocation", depth=2)  # past the decorator
@@ -214,57 +224,40 @@ def thin(
     if y is None and not (isinstance(allocation, str) and allocation == "proportional"):
         raise ParameterError("y", f"be given when allocation is {allocation!r}", None)
     if method is not None:
-        sample = WeightedRows(task.values, task.kernel, task.mass, n_jobs)
-        return task.result(method.choose(sample, m, rules, progress), None)
+        return Thinning(method.choose(task, m, rules, progress), np.full(m, 1 / m), task)
     if y is not None:
         return _thin_classes(task, y, allocation, m, rules, weights, progress)
-    d, double = task.values.shape[1], weights != "uniform"
+    d, double = values.shape[1], weights != "uniform"
     cost = exact_cost(n, d, m, sweeps=sweeps, n_jobs=n_jobs, double=double)
     if cost.seconds > LONG_SECONDS and progress is None:  # else the caller shows how far it is
         _log.warning("thin: %s; approximate='chunks' or approximate='subsample' is faster", cost)
-    candidates = candidates_of(task.values, task.kernel, n_jobs=n_jobs)
-    return task.result(*_select(candidates, task, m, rules, weights, progress))
+    return Thinning(*_select(task, m, rules, weights, progress), task)
 
 
-def _task(
-    rows: Rows,
-    kernel: KernelLike,
-    bandwidth: BandwidthLike,
-    standardise: bool,
-    score: Any,
-    kernel_mean: Any,
-    n_jobs: int | None,
-) -> Task:
-    values: NDArray[Any] = rows.values
-    indicators = None
+def _stein_target(
+    rows: Rows, score: Any, given: GivenTarget | None
+) -> tuple[NDArray[np.float64], GivenTarget]:
+    """Return rows with their scores, and the mean of the Stein kernel under the density: zero."""
     if rows.labels:
-        indicators = rows.is_indicator
-        if np.ndim(bandwidth) == 1 and np.size(bandwidth) == len(rows.names):
-            bandwidth = np.asarray(bandwidth)[rows.columns]
-    chosen = resolve_kernel(kernel, bandwidth, values, indicators, standardise=standardise)
-    given = None if kernel_mean is None else read_target(kernel_mean, values)
-    if isinstance(chosen, Stein):
-        if rows.labels:
-            odd = [name for name, own in zip(rows.names, rows.labels, strict=True) if own]
-            got = f"categories in {listed([repr(name) for name in odd], 5)}"
-            raise ParameterError("X", "have columns of numbers only if kernel is 'stein'", got=got)
-        values = attach_scores(values, score)
-        if given is not None:
-            raise ParameterError("kernel_mean", "be None when kernel is 'stein': its mean is zero")
-        given = GivenTarget(np.zeros(rows.n_rows), 0.0)
-        _warn_of_borders(rows)
-    elif score is not None:
-        raise ParameterError(
-            "score", "be None unless kernel is 'stein'", got=f"it with {kernel!r}"
+        odd = [name for name, own in zip(rows.names, rows.labels, strict=True) if own]
+        got = f"categories in {listed([repr(name) for name in odd], 5)}"
+        raise ParameterError("X", "have columns of numbers only if kernel is 'stein'", got=got)
+    values = attach_scores(rows.values, score)
+    if given is not None:
+        raise ParameterError("kernel_mean", "be None when kernel is 'stein': its mean is zero")
+    if found := columns_at_borders(rows.values):
+        names = ", ".join(rows.names[j] for j in found[:3]) + ", ..." * (len(found) > 3)
+        _log.warning(
+            "thin: columns with a border at 0 or 1 (%s) mislead the Stein kernel: transform rows "
+            "and scores to an unconstrained scale, such as the logarithm",
+            names,
         )
-    return Task(rows, values, chosen, given, n_jobs=n_jobs)
+    return values, GivenTarget(np.zeros(rows.n_rows), 0.0)
 
 
 def _approximation(
-    approximate: "str | Approximation | None", task: Task, weights: str, y: Any
-) -> Approximation | None:
-    if approximate is None:
-        return None
+    approximate: "str | Approximation", task: Task, weights: str, y: Any
+) -> Approximation:
     if isinstance(approximate, str):
         method = APPROXIMATIONS[one_of(approximate, "approximate", APPROXIMATIONS)]()
     elif isinstance(approximate, tuple(APPROXIMATIONS.values())):
@@ -285,21 +278,19 @@ def _approximation(
 
 
 def _select(
-    candidates: Candidates,
-    task: Task,
-    m: int,
-    rules: Rules,
-    weights: str,
-    progress: Progress | None,
-) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
-    """Choose rows and, in the weighted modes, their weights."""
+    task: Task, m: int, rules: Rules, weights: str, progress: Progress | None
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Choose rows, and their weights."""
+    candidates = task.make_candidates()
     if task.given is None:
-        precision, mass = "single" if weights == "uniform" else "double", task.mass
-        target = candidates.mean(task.weight, precision=precision, progress=progress)
+        precision = "single" if weights == "uniform" else "double"
+        mass = weights_or_equal(task.weight, candidates.n_rows)
+        target = candidates.mean(mass, precision=precision, progress=progress)
     else:
         target, mass = task.given.values, None
     if weights == "uniform":
-        return choose(candidates, target, m, rules, mass=mass, progress=progress), None
+        picks = choose(candidates, target, m, rules, mass=mass, progress=progress)
+        return picks, np.full(m, 1 / m)
     allowed = np.ones(candidates.n_rows, dtype=bool)
     allowed[rules.exclude] = False
     return choose_weighted(
@@ -329,20 +320,20 @@ def _thin_classes(
     task = replace(task, classes=classes, candidates=labelled)
     mass = np.bincount(codes, weights=task.mass).astype(np.float64)
     if isinstance(allocation, str) and allocation == "joint":
-        picks, given = _select(labelled, task, m, rules, weights, progress)
-        return _noted(task, classes, mass, codes[picks]).result(picks, given)
+        picks, own = _select(task, m, rules, weights, progress)
+        return Thinning(picks, own, _noted(task, classes, mass, codes[picks]))
     counts = quotas(allocation, classes, mass, m)
     check_quotas(counts, mass, classes, codes, rules)
     chosen, parts = [], []
     for c, count in enumerate(counts.tolist()):
         if count == 0:
             continue
-        own = labelled.members[c]
-        forced, out = (np.flatnonzero(np.isin(own, r)) for r in (rules.include, rules.exclude))
-        inner, part = replace(rules, include=forced, exclude=out), task.part(own, mass[c])
-        picks, given = _select(labelled.part(c), part, count, inner, weights, None)
-        chosen.append(own[picks])
-        parts.append(mass[c] * weights_or_equal(given, count))
+        members = labelled.members[c]
+        forced, out = (np.flatnonzero(np.isin(members, r)) for r in (rules.include, rules.exclude))
+        inner, part = replace(rules, include=forced, exclude=out), task.part(members, mass[c])
+        picks, own = _select(part, count, inner, weights, None)
+        chosen.append(members[picks])
+        parts.append(mass[c] * own)
         if progress is not None:
             progress((c + 1) / len(counts), f"class {classes[c]}")
     # Classes without a row are represented by the others, in proportion.
@@ -350,7 +341,7 @@ def _thin_classes(
     shares = every if weights == "optimal" else every / every.sum()
     if isinstance(allocation, str):
         task = _noted(task, classes, mass, codes[indices])
-    return task.result(indices, shares)
+    return Thinning(indices, shares, task)
 
 
 def _noted(
@@ -371,14 +362,4 @@ def _warn_if_few(weight: NDArray[np.float64], m: int) -> None:
             "rows of equal weight; weights='simplex' or unique=False may be closer",
             effective,
             m,
-        )
-
-
-def _warn_of_borders(rows: Rows) -> None:
-    if found := columns_at_borders(rows.values):
-        names = ", ".join(rows.names[j] for j in found[:3]) + ", ..." * (len(found) > 3)
-        _log.warning(
-            "thin: columns with a border at 0 or 1 (%s) mislead the Stein kernel: transform rows "
-            "and scores to an unconstrained scale, such as the logarithm",
-            names,
         )
