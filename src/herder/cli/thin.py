@@ -249,7 +249,7 @@ def thin(
     write_table(run.part(output), names, [rows])
     if indices is not None:
         found = {"row": chosen.indices, "weight": chosen.weights}
-        if len(sample.shape) == 2:
+        if len(sample.rows.shape) == 2:
             found["chain"], found["draw"] = chosen.locate()
         write_table(run.part(indices), list(found), [found])
     if with_mmd:

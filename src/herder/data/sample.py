@@ -5,7 +5,7 @@ again at the end, so that text and labels come along and nothing else is kept in
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,37 +81,31 @@ class Sample:
     ----------
     path : Path
         Its file.
-    names, used : sequence of str
-        All columns, and those that distances are taken over.
-    values : ndarray of shape (n, d)
-        The latter, as floats; days since 1970 for dates, indicators of categories for text.
-    shape : tuple of int
-        (n,) or (chains, draws).
+    names : sequence of str
+        All columns.
+    rows : Rows
+        Those that distances are taken over, as `herder.thin` takes them: days since 1970 for
+        dates, indicators of categories for text.
     labels, weight : ndarray of shape (n,) or None
         Of the rows.
     trial : mapping
         A few rows with all columns, some with the gaps that each column has.
     take : callable
         Returns all columns of the rows of given indices, in that order.
-    categories : tuple
-        Of each used column, None for one of numbers; empty if all are numbers.
     """
 
     path: Path
     names: Sequence[str]
-    used: Sequence[str]
-    values: NDArray[Any]
-    shape: tuple[int, ...]
+    rows: Rows
     labels: NDArray[Any] | None
     weight: NDArray[Any] | None
     trial: Chunk
     take: Callable[[NDArray[np.intp]], Chunk]
-    categories: Labels = ()
 
     @property
-    def rows(self) -> Rows:
-        """The sample as `herder.thin` takes it."""
-        return Rows(self.values, tuple(self.used), self.shape, "file", self.categories)
+    def values(self) -> NDArray[np.floating]:
+        """The numbers of the rows."""
+        return self.rows.values
 
 
 def read_sample(
@@ -144,7 +138,8 @@ def read_sample(
 
 def read_scores(path: Path, sample: Sample, max_memory: int | None = None) -> NDArray[Any]:
     """Read the gradients of the log density at the rows, one for every used column."""
-    odd = [name for name, own in zip(sample.used, sample.categories, strict=False) if own]
+    used = sample.rows.names
+    odd = [name for name, own in zip(used, sample.rows.labels, strict=False) if own]
     if odd:
         _refuse_text(sample.path, odd, sample.labels is None)
     if path.suffix.lower() == ".npy":
@@ -157,12 +152,12 @@ def read_scores(path: Path, sample: Sample, max_memory: int | None = None) -> ND
         columns = source.whole()
         names, values = list(columns), np.column_stack(list(columns.values()))
     wanted = sample.values.shape
-    if set(sample.used) <= set(names):
-        values = values[:, _places(sample.used, names)]
+    if set(used) <= set(names):
+        values = values[:, _places(used, names)]
     if values.shape != wanted:
         raise ValueError(
             f"{path} must have {wanted[0]:,} rows and a column for each of "
-            f"{', '.join(sample.used[:5])}, got shape {values.shape}"
+            f"{', '.join(used[:5])}, got shape {values.shape}"
         )
     if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
         raise ValueError(f"{path} must hold finite numbers only")
@@ -196,9 +191,10 @@ def _array_sample(path: Path, roles: Roles, max_memory: int | None) -> Sample:
         rows = flat[indices]
         return {name: rows[:, j] for j, name in enumerate(names)}
 
+    rows = Rows(part, tuple(used), shape, "file")
     labels, weight = column(roles.label), column(roles.weight)
     trial = take(np.arange(min(N_TRIAL, len(flat))))
-    return Sample(path, names, used, part, shape, labels, weight, trial, take)
+    return Sample(path, names, rows, labels, weight, trial, take)
 
 
 def _load_sample(
@@ -233,22 +229,22 @@ def _load_sample(
         trial += _examples(chunk, first=not start)
         start = stop
         progress(start / n, f"reading {source.path.name}")
-    kept = {name: np.concatenate(parts) for name, parts in others.items()}
-    labels, weight = kept.get(roles.label or ""), kept.get(roles.weight or "")
-    rows = {name: np.concatenate([part[name] for part in trial]) for name in names}
-    sample = Sample(source.path, names, used, values, (n,), labels, weight, rows, source.take)
     for name in [name for name, known in texts.items() if known.is_dates]:
         values[:, used.index(name)] = texts.pop(name).days
-    if not texts:
-        return sample
-    coded = {name: sorted_codes([*known.places], known.codes) for name, known in texts.items()}
-    categories = tuple(coded[name][0] if name in coded else None for name in used)
-    size = sum(1 if own is None else len(own) for own in categories) * n * values.itemsize
-    require_room(values.nbytes + size, max_memory, f"the categories of {source.path}")
-    numbers = values[:, [name not in coded for name in used]]
-    codes = [coded[name][1] for name in used if name in coded]
-    values = place_indicators(numbers, categories, codes)
-    return replace(sample, values=values, categories=categories)
+    categories: Labels = ()
+    if texts:
+        coded = {name: sorted_codes([*known.places], known.codes) for name, known in texts.items()}
+        categories = tuple(coded[name][0] if name in coded else None for name in used)
+        size = sum(1 if own is None else len(own) for own in categories) * n * values.itemsize
+        require_room(values.nbytes + size, max_memory, f"the categories of {source.path}")
+        numbers = values[:, [name not in coded for name in used]]
+        codes = [coded[name][1] for name in used if name in coded]
+        values = place_indicators(numbers, categories, codes)
+    rows = Rows(values, tuple(used), (n,), "file", categories)
+    kept = {name: np.concatenate(parts) for name, parts in others.items()}
+    labels, weight = kept.get(roles.label or ""), kept.get(roles.weight or "")
+    examples = {name: np.concatenate([part[name] for part in trial]) for name in names}
+    return Sample(source.path, names, rows, labels, weight, examples, source.take)
 
 
 class _Texts:

@@ -2,6 +2,15 @@
 
 Coordinates come as (d, n), so that the inner loops run over neighbours in memory, and divided by
 the bandwidth. Single or double precision follows their dtype; sums are kept in double.
+
+For the Gaussian kernel of rows that lie near the origin coordinates are scaled so that it is a
+power of two,
+
+    k(a, b) = 2^(a.b - |a|^2/2 - |b|^2/2):
+
+a pair then costs one product per column instead of a difference and a square, and no exponent
+leaves the range of the numbers. The callers see to it that norms are small: the three terms cancel
+for rows that are near one another but far from the origin.
 """
 
 from typing import Any
@@ -18,8 +27,8 @@ TILE = 512
 #: double: 64 terms lose nothing that single precision had.
 FLUSH = 16
 
-#: Functions of the squared distance, by number.
-GAUSSIAN, MATERN32, MATERN52, LAPLACE, INVERSE_MULTIQUADRIC, DISTANCE = range(6)
+#: Functions of the squared distance, by number; the last is of scaled coordinates, as above.
+GAUSSIAN, MATERN32, MATERN52, LAPLACE, INVERSE_MULTIQUADRIC, DISTANCE, POWER = range(7)
 
 # 2^r on [-1/2, 1/2] by polynomials of least relative error: 2e-9 and 4e-16.
 A0, A1, A2 = (
@@ -34,6 +43,14 @@ B4, B5, B6 = 0.009618129108162928, 0.0013333558228163678, 0.0001540352981904071
 B7, B8, B9 = 1.5252658326470099e-05, 1.321572732353751e-06, 1.0208501269638633e-07
 B10 = 7.027007827993569e-09
 
+# The same with one term less, for powers of scaled coordinates: 7e-8.
+C0, C1, C2 = (
+    np.float32(1.0000000716546558),
+    np.float32(0.6931469670638647),
+    np.float32(0.2402211972),
+)
+C3, C4 = np.float32(0.05550713274961113), np.float32(0.009675541330676959)
+C5 = np.float32(0.0013276471519542386)
 # 1.5 * 2^23 and 1.5 * 2^52: adding one of them rounds to an integer, found in the last bits.
 ROUND_SINGLE, ROUND_DOUBLE = np.float32(12582912.0), 6755399441055744.0
 LEAST_SINGLE, LEAST_DOUBLE = np.float32(-126.0), -1022.0
@@ -181,6 +198,113 @@ def four_rows(
         add_one(others[k, low:high], x[i], x[i + 1], x[i + 2], x[i + 3], q0, q1, q2, q3)
 
 
+@jit_fused
+def power_single(y: Any) -> Any:
+    """2^y for y between -126 and 126."""
+    t = y + ROUND_SINGLE
+    r = y - (t - ROUND_SINGLE)
+    p = ((((C5 * r + C4) * r + C3) * r + C2) * r + C1) * r + C0
+    exponent = np.int32(np.float32(t).view(np.int32) << np.int32(23))
+    return np.int32(np.float32(p).view(np.int32) + exponent).view(np.float32)
+
+
+@jit
+def powers(q: Any, size: int) -> None:
+    """Turn exponents into kernel values, in place."""
+    if q.itemsize == 4:
+        for j in range(size):
+            q[j] = power_single(q[j])
+    else:
+        for j in range(size):
+            q[j] = exp2_double(q[j])
+
+
+@jit_relaxed
+def set_products(x: Any, halves: Any, a: Any, c: Any, q0: Any, q1: Any, q2: Any, q3: Any) -> None:
+    """Exponents from one column: ``a`` holds it for four rows, ``c`` their half norms."""
+    a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
+    c0, c1, c2, c3 = c[0], c[1], c[2], c[3]
+    for j in range(x.size):
+        u, h = x[j], halves[j]
+        q0[j] = a0 * u + (h + c0)
+        q1[j] = a1 * u + (h + c1)
+        q2[j] = a2 * u + (h + c2)
+        q3[j] = a3 * u + (h + c3)
+
+
+@jit_relaxed
+def add_products(x: Any, a: Any, q0: Any, q1: Any, q2: Any, q3: Any) -> None:
+    """Add the products of one more column."""
+    a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
+    for j in range(x.size):
+        u = x[j]
+        q0[j] += a0 * u
+        q1[j] += a1 * u
+        q2[j] += a2 * u
+        q3[j] += a3 * u
+
+
+@jit_relaxed
+def add_two_products(x: Any, y: Any, a: Any, b: Any, q0: Any, q1: Any, q2: Any, q3: Any) -> None:
+    """Add the products of two more columns."""
+    a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
+    b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
+    for j in range(x.size):
+        u, v = x[j], y[j]
+        q0[j] += a0 * u + b0 * v
+        q1[j] += a1 * u + b1 * v
+        q2[j] += a2 * u + b2 * v
+        q3[j] += a3 * u + b3 * v
+
+
+@jit
+def four_near_rows(
+    points: Any,  # (d, n): coordinates times the root of log2(e); the rows are i .. i + 3
+    halves: Any,  # (n,): minus half the squared norms
+    i: int,
+    others: Any,  # (d, k)
+    other_halves: Any,  # (k,)
+    low: int,
+    high: int,
+    q: Any,  # (4, TILE), filled up to high - low
+) -> None:
+    """Kernel values of four rows to ``others[:, low:high]``."""
+    d = points.shape[0]
+    q0, q1, q2, q3 = q[0], q[1], q[2], q[3]
+    a, c = points[0, i : i + 4], halves[i : i + 4]
+    set_products(others[0, low:high], other_halves[low:high], a, c, q0, q1, q2, q3)
+    k = 1
+    while k + 1 < d:
+        a, b = points[k, i : i + 4], points[k + 1, i : i + 4]
+        add_two_products(others[k, low:high], others[k + 1, low:high], a, b, q0, q1, q2, q3)
+        k += 2
+    if k < d:
+        add_products(others[k, low:high], points[k, i : i + 4], q0, q1, q2, q3)
+    for r in range(4):
+        powers(q[r], high - low)
+
+
+@jit
+def tile_values(
+    points: Any,  # (d, n), the four rows are i .. i + 3
+    halves: Any,  # (n,): minus half the squared norms, which only POWER needs
+    i: int,
+    others: Any,  # (d, k)
+    other_halves: Any,  # (k,)
+    low: int,
+    high: int,
+    shape: int,
+    q: Any,  # (4, TILE), filled up to high - low
+) -> None:
+    """Kernel values of four rows to ``others[:, low:high]``."""
+    if shape == POWER:
+        four_near_rows(points, halves, i, others, other_halves, low, high, q)
+    else:
+        four_rows(points, i, others, low, high, q)
+        for r in range(4):
+            shape_values(q[r], high - low, shape)
+
+
 @jit_relaxed
 def add_tile(
     q: Any,  # (4, TILE): kernel values
@@ -206,9 +330,27 @@ def add_tile(
     rows[3] += s3
 
 
+@jit_relaxed
+def add_rows(q: Any, weights: Any, rows: NDArray[np.float64]) -> None:
+    """Add a tile to the sums of its four rows alone."""
+    q0, q1, q2, q3 = q[0], q[1], q[2], q[3]
+    s0 = s1 = s2 = s3 = weights[0] - weights[0]
+    for j in range(weights.size):
+        w = weights[j]
+        s0 += w * q0[j]
+        s1 += w * q1[j]
+        s2 += w * q2[j]
+        s3 += w * q3[j]
+    rows[0] += s0
+    rows[1] += s1
+    rows[2] += s2
+    rows[3] += s3
+
+
 @jit
 def lane_sums(
     points: Any,  # (d, n)
+    halves: Any,  # (n,), as for `tile_values`
     weights: Any,  # (n,), same dtype
     shape: int,
     lane: int,
@@ -230,9 +372,7 @@ def lane_sums(
         for i in range(4 * lane, high, 4 * lanes):
             begin = max(low, i + 4)
             if begin < high:
-                four_rows(points, i, points, begin, high, q)
-                for r in range(4):
-                    shape_values(q[r], high - begin, shape)
+                tile_values(points, halves, i, points, halves, begin, high, shape, q)
                 columns, w = part[begin - low : high - low], weights[begin:high]
                 add_tile(q, weights[i : i + 4], w, columns, sums[i : i + 4])
                 waiting += 1
@@ -304,7 +444,9 @@ def from_inner(q: Any, norm: Any, norms: Any) -> None:
 @jit
 def cross_sums(
     points: Any,  # (d, n), n a multiple of four
+    halves: Any,  # (n,), as for `tile_values`
     others: Any,  # (d, k)
+    other_halves: Any,  # (k,)
     weights: Any,  # (k,)
     shape: int,
     start: int,  # rows of this call; multiples of four
@@ -312,45 +454,25 @@ def cross_sums(
     sums: NDArray[np.float64],  # (n,), updated
 ) -> None:
     """Add sum_j weight_j k(x_i, y_j) for rows ``start`` to ``stop``."""
-    q = np.empty((4, TILE), points.dtype)
-    spare = np.zeros(TILE)
+    q, spare = np.empty((4, TILE), points.dtype), np.zeros(TILE)
     for low in range(0, others.shape[1], TILE):
         high = min(low + TILE, others.shape[1])
         for i in range(start, stop, 4):
-            four_rows(points, i, others, low, high, q)
-            for r in range(4):
-                shape_values(q[r], high - low, shape)
-            columns = spare[: high - low]
-            add_tile(q, weights[:4], weights[low:high], columns, sums[i : i + 4])
-
-
-@jit_relaxed
-def set_pair(y: Any, a: Any, b: Any, qa: Any, qb: Any) -> None:
-    """Squared differences of one column of two rows to all of ``y``."""
-    for j in range(y.size):
-        v = y[j]
-        qa[j] = (a - v) * (a - v)
-        qb[j] = (b - v) * (b - v)
-
-
-@jit_relaxed
-def add_pair(y: Any, a: Any, b: Any, qa: Any, qb: Any) -> None:
-    """Add the squared differences of one more column."""
-    for j in range(y.size):
-        v = y[j]
-        qa[j] += (a - v) * (a - v)
-        qb[j] += (b - v) * (b - v)
+            tile_values(points, halves, i, others, other_halves, low, high, shape, q)
+            if shape == POWER:
+                add_rows(q, weights[low:high], sums[i : i + 4])
+            else:
+                columns = spare[: high - low]
+                add_tile(q, weights[:4], weights[low:high], columns, sums[i : i + 4])
 
 
 @jit
-def two_rows(points: Any, a: int, b: int, low: int, high: int, shape: int, q: Any) -> None:
-    """Fill both rows of ``q`` with kernel values of rows a and b to rows ``low`` to ``high``."""
-    qa, qb = q[0], q[1]
-    set_pair(points[0, low:high], points[0, a], points[0, b], qa, qb)
+def row_values(points: Any, j: int, low: int, high: int, shape: int, q: Any) -> None:
+    """Fill ``q`` with kernel values of row j to rows ``low`` to ``high``."""
+    set_column(points[0, low:high], points[0, j], q)
     for k in range(1, points.shape[0]):
-        add_pair(points[k, low:high], points[k, a], points[k, b], qa, qb)
-    for r in range(2):
-        shape_values(q[r], high - low, shape)
+        add_column(points[k, low:high], points[k, j], q)
+    shape_values(q, high - low, shape)
 
 
 @jit
@@ -360,10 +482,7 @@ def column(points: Any, j: int, shape: int, out: NDArray[np.float64]) -> None:
     q = np.empty(TILE, points.dtype)
     for low in range(0, n, TILE):
         high = min(low + TILE, n)
-        set_column(points[0, low:high], points[0, j], q)
-        for k in range(1, points.shape[0]):
-            add_column(points[k, low:high], points[k, j], q)
-        shape_values(q, high - low, shape)
+        row_values(points, j, low, high, shape, q)
         put(q, out[low:high])
 
 
@@ -456,7 +575,8 @@ def exchange(
         old = chosen[t]
         for low in range(0, n, TILE):
             high = min(low + TILE, n)
-            two_rows(points, added, old, low, high, shape, q)
+            row_values(points, added, low, high, shape, q[0])
+            row_values(points, old, low, high, shape, q[1])
             part = scores[low:high]
             move(q[0], q[1], sign, covered[low:high], base[low:high], 1.0 / m, part)
         stay = float(scores[old])

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import LANES, Progress, WorkUnit, run_lanes
-from herder.kernel import _near_jit as _near
 from herder.kernel import _pairs_jit as _jit
 
 __all__ = ["SHAPES", "cross_sums", "pair_sums", "stein_sums"]
@@ -90,16 +89,12 @@ def pair_sums(
             _run_in_turn(multiply, _spans(len(mass), TILE_ROWS), n_jobs, progress)
         # The tiles on the diagonal hold k(x, x) too, which is one for both shapes.
         return sums.sum(axis=0)[:n] - mass[:n].astype(np.float64)
+    coordinates, halves, function = padded, norms, shape
     if by_product and shape == _jit.GAUSSIAN:
-        scaled, halves = _for_powers(padded, norms)
+        coordinates, halves, function = *_for_powers(padded, norms), _jit.POWER
 
-        def work(lane: int, unit: WorkUnit) -> None:
-            _near.lane_sums(scaled, halves, mass, lane, LANES, *unit, sums[lane])
-
-    else:
-
-        def work(lane: int, unit: WorkUnit) -> None:
-            _jit.lane_sums(padded, mass, shape, lane, LANES, *unit, sums[lane])
+    def work(lane: int, unit: WorkUnit) -> None:
+        _jit.lane_sums(coordinates, halves, mass, function, lane, LANES, *unit, sums[lane])
 
     units = _spans(len(mass), UNIT)
     run_lanes(work, LANES, units, n_jobs=n_jobs, progress=progress, note="kernel mean")
@@ -133,16 +128,12 @@ def cross_sums(
     norms, other_norms = _norms(padded), _norms(others)
     farthest = max(norms.max(), other_norms.max())
     if shape == _jit.GAUSSIAN and farthest <= PRODUCT_NORMS[points.dtype]:
-        scaled, halves = _for_powers(padded, norms)
-        other_scaled, other_halves = _for_powers(others, other_norms)
+        padded, norms = _for_powers(padded, norms)
+        others, other_norms = _for_powers(others, other_norms)
+        shape = _jit.POWER
 
-        def work(lane: int, span: WorkUnit) -> None:
-            _near.cross_sums(scaled, halves, other_scaled, other_halves, mass, *span, sums)
-
-    else:
-
-        def work(lane: int, span: WorkUnit) -> None:
-            _jit.cross_sums(padded, others, mass, shape, *span, sums)
+    def work(lane: int, span: WorkUnit) -> None:
+        _jit.cross_sums(padded, norms, others, other_norms, mass, shape, *span, sums)
 
     _run_in_turn(work, _spans(padded.shape[1], 256), n_jobs, None)
     return sums[:n]

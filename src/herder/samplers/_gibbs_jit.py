@@ -48,22 +48,18 @@ def sweep_table(
 
 
 @jit
-def add_binary(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
-    """Add the terms of the neighbours to the log odds of all sites; always in the same order."""
+def add_neighbours(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
+    """Add the terms of the neighbours to the gains of all sites; always in the same order.
+
+    Gains are log odds of binary sites, (n_sites,), or those of all states, (n_sites, n_states).
+    """
     indptr, indices, weights = near
     for i in range(f.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
-            if x[indices[e]]:
+            if f.ndim == 2:
+                f[i, x[indices[e]]] += weights[e]
+            elif x[indices[e]]:
                 f[i] += weights[e]
-
-
-@jit
-def add_potts(near: Neighbours, x: NDArray[np.uint8], f: NDArray[np.float64]) -> None:
-    """Add the terms of the neighbours to the gains of all states of all sites."""
-    indptr, indices, weights = near
-    for i in range(f.shape[0]):
-        for e in range(indptr[i], indptr[i + 1]):
-            f[i, x[indices[e]]] += weights[e]
 
 
 @jit
@@ -138,17 +134,17 @@ def _exchange(
 
 
 @jit
-def run_binary(
+def run_replicas(
     near: Neighbours,
-    couplings: NDArray[np.float64],  # (n_sites, n_sites) if they are dense, else empty
-    biases: NDArray[np.float64],
+    couplings: NDArray[np.float64],  # (n_sites, n_sites) of binary sites if dense, else empty
+    fields: NDArray[np.float64],  # (n_sites,) or (n_sites, n_states)
     order: NDArray[np.intp],
-    noise: NDArray[np.float64],  # (n_sweeps, n_heats, n_visits)
+    noise: NDArray[np.float64],  # (n_sweeps, n_heats, n_visits) or (..., n_states)
     uniforms: NDArray[np.float64],  # (n_sweeps, n_heats)
     heats: NDArray[np.float64],
     t: int,
     x: NDArray[np.uint8],  # (n_heats, n_sites)
-    f: NDArray[np.float64],  # (n_heats, n_sites)
+    f: NDArray[np.float64],  # (n_heats, n_sites) or (n_heats, n_sites, n_states)
     who: NDArray[np.intp],
     swaps: NDArray[np.int64],
     out: NDArray[np.uint8],
@@ -157,40 +153,17 @@ def run_binary(
     energies = np.zeros(heats.shape[0])
     for s in range(out.shape[0]):
         for r in range(heats.shape[0]):
-            _sweep_binary(near, couplings, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
+            if f.ndim == 2:
+                _sweep_binary(near, couplings, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
+            else:
+                _sweep_potts(near, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
         if heats.shape[0] > 1:
             for r in range(heats.shape[0]):
                 energies[r] = 0.0
-                for i in range(x.shape[1]):  # log odds hold each coupling twice
-                    energies[r] -= x[r, i] * (f[r, i] + biases[i]) / 2
-            _exchange(t + s, heats, energies, uniforms[s], who, swaps)
-        out[s] = x[who[0]]
-
-
-@jit
-def run_potts(
-    near: Neighbours,
-    fields: NDArray[np.float64],  # (n_sites, n_states)
-    order: NDArray[np.intp],
-    noise: NDArray[np.float64],  # (n_sweeps, n_heats, n_visits, n_states)
-    uniforms: NDArray[np.float64],
-    heats: NDArray[np.float64],
-    t: int,
-    x: NDArray[np.uint8],
-    f: NDArray[np.float64],  # (n_heats, n_sites, n_states)
-    who: NDArray[np.intp],
-    swaps: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> None:
-    """Do what `run_binary` does, for sites with many states."""
-    energies = np.zeros(heats.shape[0])
-    for s in range(out.shape[0]):
-        for r in range(heats.shape[0]):
-            _sweep_potts(near, order, noise[s, r], heats[r], x[who[r]], f[who[r]])
-        if heats.shape[0] > 1:
-            for r in range(heats.shape[0]):
-                energies[r] = 0.0
-                for i in range(x.shape[1]):
-                    energies[r] -= (f[r, i, x[r, i]] + fields[i, x[r, i]]) / 2
+                for i in range(x.shape[1]):  # gains hold each coupling twice
+                    if f.ndim == 2:
+                        energies[r] -= x[r, i] * (f[r, i] + fields[i]) / 2
+                    else:
+                        energies[r] -= (f[r, i, x[r, i]] + fields[i, x[r, i]]) / 2
             _exchange(t + s, heats, energies, uniforms[s], who, swaps)
         out[s] = x[who[0]]

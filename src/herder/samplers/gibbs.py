@@ -228,7 +228,7 @@ class _Gains:
     def at(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return the gains of all states at all sites of a state."""
         f = self.base.copy()
-        (_jit.add_binary if self.binary else _jit.add_potts)(self.near, x, f)
+        _jit.add_neighbours(self.near, x, f)
         return f
 
 
@@ -263,16 +263,15 @@ class _FieldChain:
         gains, (sites, swaps) = self.gains, self.generators
         shape = (len(out), len(gains.heats), len(gains.order))
         uniforms = swaps.random(shape[:2])
-        rest = gains.heats, self.t, self.x, self.f, self.who, self.swaps, out
-        if not gains.binary:
+        if gains.binary:
+            noise = sites.random(shape)
+            noise = np.log(noise) - np.log1p(-noise)
+        else:
             noise = sites.standard_exponential((*shape, gains.n_states))
             np.negative(np.log(noise, out=noise), out=noise)
-            _jit.run_potts(gains.near, gains.base, gains.order, noise, uniforms, *rest)
-            return
-        noise = sites.random(shape)
-        noise = np.log(noise) - np.log1p(-noise)
-        graph = gains.near, gains.couplings
-        _jit.run_binary(*graph, gains.base, gains.order, noise, uniforms, *rest)
+        graph = gains.near, gains.couplings, gains.base, gains.order
+        replicas = self.t, self.x, self.f, self.who, self.swaps
+        _jit.run_replicas(*graph, noise, uniforms, gains.heats, *replicas, out)
 
     def arrays(self) -> Arrays:
         own = {"x": self.x, "f": self.f, "who": self.who, "swaps": self.swaps}
