@@ -40,7 +40,7 @@ _OTHER_DRAWS = re.compile("prior|sample_stats_prior|unconstrained_prior|warmup_"
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "durations", "O": "objects"}
 
 #: A sample as numbers: values (n, d), d names, and the leading shape of its rows.
-Numbers: TypeAlias = tuple[NDArray[np.floating], tuple[str, ...], tuple[int, ...]]
+Numbers: TypeAlias = tuple[NDArray[Any], tuple[str, ...], tuple[int, ...]]
 
 
 def locate(
@@ -54,7 +54,10 @@ def locate(
 
 
 def read_numbers(table: Any, form: str) -> Numbers:
-    """Return a table of a known form as numbers; columns of other kinds are refused by name."""
+    """Return a table of a known form as numbers; columns of other kinds are refused by name.
+
+    They are float64, short floats float32; a copy only where one is needed.
+    """
     if form in _REFUSED:
         rule, got = _REFUSED[form]
         raise ParameterTypeError("X", rule, got=got)
@@ -68,7 +71,12 @@ def read_numbers(table: Any, form: str) -> Numbers:
         "pandas": _read_pandas,
         "polars": _read_polars,
     }
-    return readers.get(form, _read_xarray)(table)
+    try:
+        values, names, shape = readers.get(form, _read_xarray)(table)
+        narrow = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+        return values.astype(np.float32 if narrow else np.float64, copy=False), names, shape
+    except OverflowError as error:
+        raise ParameterError("X", f"hold numbers of ordinary size, got: {error}") from None
 
 
 def read_mixed(table: Any, form: str) -> tuple[Numbers, Labels]:
@@ -277,7 +285,7 @@ def _read_array(table: Any) -> Numbers:
     if flat.dtype.kind not in "biuf":
         kinds = map(_odd_kind, flat.T)
         _require_numbers(names, kinds, "leave them out, or encode them as numbers")
-    return _floats(flat), tuple(names), shape
+    return flat, tuple(names), shape
 
 
 def _read_mapping(table: Mapping[Any, Any]) -> Numbers:
@@ -328,7 +336,7 @@ def _join(
 ) -> Numbers:
     columns, cells, tables = zip(*parts, strict=True)
     _require_numbers(columns, map(_odd_kind, tables), remedy)
-    blocks = [_floats(table) for table in tables]
+    blocks = [table if table.dtype.kind == "f" else table.astype(np.float64) for table in tables]
     values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
     return values, tuple(itertools.chain.from_iterable(cells)), shape
 
@@ -348,7 +356,7 @@ def _read_pandas(frame: Any) -> Numbers:
     remedy = "drop them with X.drop(columns={}), or encode them as numbers"
     _require_numbers(names, kinds, remedy)
     if dtypes and dtypes == dtypes[:1] * len(dtypes) and isinstance(dtypes[0], np.dtype):
-        return _floats(frame.to_numpy()), names, (len(frame),)
+        return frame.to_numpy(), names, (len(frame),)
     narrow = all(t.kind == "f" and getattr(t, "itemsize", 8) <= 4 for t in dtypes)
     dtype = np.dtype(np.float32 if narrow and dtypes else np.float64)
     # Column by column, so that a frame of many kinds is not first made one of objects.
@@ -376,15 +384,6 @@ def _odd_kind(values: NDArray[Any]) -> str:
     if kind in "biuf" or (kind == "O" and all(isinstance(item, numbers) for item in values.flat)):
         return ""
     return _KINDS.get(kind, str(values.dtype))
-
-
-def _floats(values: NDArray[Any]) -> NDArray[np.floating]:
-    """Return numbers as float64, short floats as float32; a copy only where one is needed."""
-    narrow = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-    try:
-        return values.astype(np.float32 if narrow else np.float64, copy=False)
-    except OverflowError as error:
-        raise ParameterError("X", f"hold numbers of ordinary size, got: {error}") from None
 
 
 def _require_numbers(names: Iterable[str], kinds: Iterable[str], remedy: str) -> None:
