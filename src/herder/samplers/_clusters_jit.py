@@ -95,64 +95,36 @@ def sweep_free(
 
 
 @jit
-def sweep_ising(
+def sweep_fields(
     bonds: Bonds,
-    biases: NDArray[np.float64],  # (n_sites,), of -1/+1 states
+    fields: NDArray[np.float64],  # (n_sites,), biases of -1/+1 states, or (n_sites, n_states)
     noise: NDArray[np.uint32],  # (n_sweeps, n_edges)
-    logistic: NDArray[np.float64],  # (n_sweeps, n_sites)
+    draws: NDArray[np.float64],  # (n_sweeps, n_sites), logistic; or Gumbel, one for each state
     x: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> int:
-    """Flip clusters with regard to the field; return the clusters in all."""
+    """Draw new states for whole clusters with regard to the field; return the clusters in all."""
     n_sites = x.shape[0]
     parent = np.empty(n_sites, dtype=np.int32)
     frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
-    drive = np.empty(n_sites)
+    gains = np.empty(fields.shape)  # of keeping the state, or of each state, summed at the roots
     total = 0
     for t in range(out.shape[0]):
         total += _join(bonds, noise[t], x, parent, frozen)
-        drive[:] = 0.0
+        if fields.ndim == 1:
+            gains[:] = 0.0
+            for i in range(n_sites):
+                gains[parent[i]] += fields[i] if x[i] else -fields[i]
+            for i in range(n_sites):  # turned over with probability 1 / (1 + exp(2 gain))
+                root = parent[i]
+                x[i] ^= np.uint8(draws[t, root] > 2.0 * gains[root])
+        else:
+            gains[:] = draws[t]
+            for i in range(n_sites):
+                for a in range(fields.shape[1]):
+                    gains[parent[i], a] += fields[i, a]
+            for i in range(n_sites):  # the root of a cluster comes first
+                x[i] = np.argmax(gains[i]) if parent[i] == i else x[parent[i]]
         for i in range(n_sites):
-            drive[parent[i]] += biases[i] if x[i] else -biases[i]
-        for i in range(n_sites):  # turned over with probability 1 / (1 + exp(2 drive))
-            root = parent[i]
-            x[i] ^= np.uint8(logistic[t, root] > 2.0 * drive[root])
-            out[t, i] = x[i]
-    return total
-
-
-@jit
-def sweep_potts(
-    bonds: Bonds,
-    fields: NDArray[np.float64],  # (n_sites, n_states)
-    noise: NDArray[np.uint32],  # (n_sweeps, n_edges)
-    gumbels: NDArray[np.float64],  # (n_sweeps, n_sites, n_states)
-    x: NDArray[np.uint8],
-    out: NDArray[np.uint8],
-) -> int:
-    """Draw new states for whole clusters; return the clusters in all."""
-    n_sites, n_states = fields.shape
-    parent = np.empty(n_sites, dtype=np.int32)
-    frozen = np.empty((bonds.one.shape[0] + 1, 2), dtype=np.int32)
-    gains = np.empty((n_sites, n_states))
-    total = 0
-    for t in range(out.shape[0]):
-        total += _join(bonds, noise[t], x, parent, frozen)
-        for i in range(n_sites):
-            for a in range(n_states):
-                gains[i, a] = gumbels[t, i, a]
-        for i in range(n_sites):
-            for a in range(n_states):
-                gains[parent[i], a] += fields[i, a]
-        for i in range(n_sites):
-            root = parent[i]
-            if root == i:
-                best = 0
-                for a in range(1, n_states):
-                    if gains[i, a] > gains[i, best]:
-                        best = a
-                x[i] = best
-            else:
-                x[i] = x[root]  # the root comes first
             out[t, i] = x[i]
     return total

@@ -127,13 +127,12 @@ class _ClusterChain:
         if self.binary and not self.base.any():
             coins = _words(coin_rng, len(out), out.shape[1])
             done = _jit.sweep_free(self.bonds, noise, coins, self.x, out)
-        elif self.binary:
-            logistic = coin_rng.logistic(size=out.shape)
-            done = _jit.sweep_ising(self.bonds, self.base, noise, logistic, self.x, out)
         else:
-            gumbels = coin_rng.standard_exponential((*out.shape, self.base.shape[1]))
-            np.negative(np.log(gumbels, out=gumbels), out=gumbels)
-            done = _jit.sweep_potts(self.bonds, self.base, noise, gumbels, self.x, out)
+            if self.binary:
+                draws = coin_rng.logistic(size=out.shape)
+            else:
+                draws = -np.log(coin_rng.standard_exponential((*out.shape, self.n_states)))
+            done = _jit.sweep_fields(self.bonds, self.base, noise, draws, self.x, out)
         self.n_clusters += int(done)
         self.n_sweeps += len(out)
 
