@@ -143,3 +143,15 @@ def test_wrong_arguments_are_told():
         kernel_mean(X, [[0.0]])
     with refuses("n_jobs"):
         mmd(X, X, n_jobs=-1)
+
+
+@pytest.mark.parametrize("kernel", ["energy", "gaussian"])
+def test_two_samples_of_one_size_have_one_distance(kernel):
+    """Neither is the whole: columns are measured by the standard deviations of all rows."""
+    X, Y = np.zeros((7, 1)), np.zeros((7, 1))
+    Y[-1] = 1.0
+    there = mmd(X, Y, kernel=kernel, bandwidth=1.0)
+    assert there == pytest.approx(mmd(Y, X, kernel=kernel, bandwidth=1.0))
+    scale = np.concatenate([X, Y]).std(axis=0)
+    plain = mmd(X / scale, Y / scale, kernel=kernel, bandwidth=1.0, standardise=False)
+    assert there == pytest.approx(plain)

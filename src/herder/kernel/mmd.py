@@ -8,6 +8,7 @@ their populations), in blocks: memory grows with the rows, not with their square
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,11 @@ def mmd(
         samples.
     bandwidth : "median", float or array of shape (n_features,)
         "median" takes the median distance of the rows of the larger sample, so that the distance
-        of a subset to its whole has the bandwidth of the whole.
+        of a subset to its whole has the bandwidth of the whole; of all rows if X and Y have as
+        many.
     standardise : bool, default True
-        Measure columns in standard deviations, of the larger sample (X if both have as many
-        rows), so that the distance of a subset to its whole is that of `Thinning.mmd`.
+        Measure columns in standard deviations, of the larger sample, so that the distance of a
+        subset to its whole is that of `Thinning.mmd`; of all rows if X and Y have as many.
     x_weight, y_weight : array-like, optional
         Weights of the rows; they are normalised to sum to one.
     score : array-like or callable, optional
@@ -91,7 +93,9 @@ def mmd(
         raise ParameterError("score", "be None unless kernel is 'stein' and Y is left out")
     second = _same_columns(Y, "Y", first)
     y = _weights(y_weight, second, "y_weight")
-    larger = first if first.n_rows >= second.n_rows else second
+    larger = first if first.n_rows > second.n_rows else second
+    if first.n_rows == second.n_rows:  # neither is the whole: the distance must be symmetric
+        larger = replace(first, values=np.concatenate([first.values, second.values]))
     chosen = resolve_kernel(kernel, bandwidth, larger, standardise=standardise)
     if isinstance(chosen, Stein):
         raise ParameterError("Y", "be left out when kernel is 'stein': the density is the target")
