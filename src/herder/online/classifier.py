@@ -50,7 +50,7 @@ from herder.online.labels import (
     read_labels,
 )
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, PassCounts, TrainingPass
+from herder.online.weights import DiagonalWeights, PassCounts, RowMatrix, TrainingPass
 
 __all__ = ["OnlineClassifier"]
 
@@ -193,33 +193,46 @@ class OnlineClassifier(FittedClassifier):
             weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
             known = None if classes is None else read_known(classes)
-            if first:
-                self._open(rows.shape[1], labels, known)
-            else:
-                self._check_unchanged()
+            if not first:
                 self._meet(known)
-            places = self._places(labels)
-            rates = self._rates(weight, places, self.classes_, whole=False)
-            turns = np.arange(rows.shape[0])
-            done = self._learn(TrainingPass(rows, places, rates, turns), rule, finite=False)
-            self.last_batch_ = done
-            if count:
-                self._wrong += done.n_wrong
-                self._tested += len(turns)
-            self.n_seen_ += len(turns)
-            self.n_iter_ = 1
+            elif known is None and self.new_classes == "error":
+                text = "be given at the first call of partial_fit, or new_classes='add'"
+                raise ParameterError("classes", text)
+            else:
+                self._open(rows.shape[1], distinct_labels(labels)[0] if known is None else known)
+            self._learn_batch(rows, self._places(labels), weight, rule, count=count, finite=False)
         return self
 
-    def _open(self, n_features: int, labels: NDArray[Any], known: NDArray[Any] | None) -> None:
+    def _open(self, n_features: int, classes: NDArray[Any]) -> None:
         """Begin a model at the first batch."""
-        if known is None and self.new_classes == "error":
-            rule = "be given at the first call of partial_fit, or new_classes='add'"
-            raise ParameterError("classes", rule)
-        self.classes_ = distinct_labels(labels)[0] if known is None else known
-        if len(self.classes_) < 2 and self.new_classes == "error":
-            raise ParameterError("classes", "have at least two classes", self.classes_.tolist())
-        self._start(self._new_weights(n_features, len(self.classes_)))
+        if len(classes) < 2 and self.new_classes == "error":
+            raise ParameterError("classes", "have at least two classes", classes.tolist())
+        self.n_features_in_, self.classes_ = n_features, classes
+        self._start(self._new_weights(n_features, len(classes)))
         self._wrong, self._tested, self.n_seen_, self.n_updates_ = 0, 0, 0, 0
+
+    def _learn_batch(
+        self,
+        rows: RowMatrix,
+        places: NDArray[np.intp],
+        weight: NDArray[np.float64] | None,
+        rule: Rule,
+        *,
+        count: bool,
+        finite: bool = True,
+    ) -> PassCounts:
+        """Learn rows in their order, once; ``places`` are those of their classes."""
+        given = np.ones(rows.shape[0]) if weight is None else weight
+        rates = self._rates(given, places, self.classes_, whole=False)
+        turns = np.arange(rows.shape[0])
+        done = self._learn(TrainingPass(rows, places, rates, turns), rule, finite=finite)
+        self.last_batch_ = done
+        if count:
+            self._wrong += done.n_wrong
+            self._tested += len(turns)
+        self.n_seen_ += len(turns)
+        self.n_iter_ = 1
+        return done
 
     def _start(self, weights: Any) -> None:
         self._weights = weights
@@ -251,7 +264,7 @@ class OnlineClassifier(FittedClassifier):
                 f"{done.n_left_out} of {len(training.order)} rows were left out: their squared "
                 "length is beyond what a float can hold; scale X",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return done
 
@@ -267,7 +280,8 @@ class OnlineClassifier(FittedClassifier):
         return place_labels(labels, self.classes_)[0]
 
     def _meet(self, known: NDArray[Any] | None) -> None:
-        """Take the list of classes of a later call."""
+        """Take the list of classes of a later call, if there is one."""
+        self._check_unchanged()
         if known is not None and self.new_classes == "add":
             self._join(known)
         elif known is not None and not np.array_equal(known, self.classes_):
