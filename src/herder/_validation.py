@@ -12,9 +12,7 @@ from herder._csr import distinct_columns, sound_sparse
 from herder._errors import ParameterError, ParameterTypeError, with_nearest
 
 __all__ = [
-    "check_classes",
     "check_fitted",
-    "column_of_labels",
     "finite_number",
     "fit_points",
     "fit_rows",
@@ -98,9 +96,10 @@ def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.f
 
 def check_fitted(estimator: object, attribute: str) -> None:
     """Raise scikit-learn's NotFittedError unless ``estimator`` has the fitted ``attribute``."""
-    from sklearn.utils.validation import check_is_fitted
+    if not hasattr(estimator, attribute):
+        from sklearn.utils.validation import check_is_fitted
 
-    check_is_fitted(estimator, attribute)
+        check_is_fitted(estimator, attribute)
 
 
 def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[Any]:
@@ -119,9 +118,11 @@ def fit_rows(estimator: object, X: object, *, reset: bool = True, finite: bool =
     right form already goes past scikit-learn's validator: on a small batch that takes longer than
     learning it.
     """
-    if _is_ready(estimator, X, reset=reset):
+    known = vars(estimator)
+    if _is_ready(X, None if reset else known):
         rows = X
-        _set_width(estimator, X)
+        known["n_features_in_"] = X.shape[1]
+        known.pop("feature_names_in_", None)
     else:
         options = {"accept_sparse": "csr", "accept_large_sparse": True, "order": "C"}
         rows = _validated(estimator, X, reset=reset, ensure_all_finite=finite, **options)
@@ -158,23 +159,17 @@ def _validated(estimator: object, X: Any, **options: Any) -> Any:
     return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
-def _is_ready(estimator: object, X: Any, *, reset: bool) -> bool:
-    """Whether ``X`` is rows of floats without names, as wide as before."""
+def _is_ready(X: Any, known: Mapping[str, Any] | None) -> bool:
+    """Whether ``X`` is rows of floats without names, as wide as what an estimator knows."""
     if type(X) is np.ndarray:
         is_plain = X.ndim == 2 and X.flags.c_contiguous
     else:
         is_plain = type(X).__name__ in ("csr_array", "csr_matrix") and X.ndim == 2
     if not is_plain or X.dtype not in (np.float64, np.float32) or 0 in X.shape:
         return False
-    known = estimator.__dict__
-    return reset or (
+    return known is None or (
         known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known
     )
-
-
-def _set_width(estimator: Any, X: Any) -> None:
-    estimator.n_features_in_ = X.shape[1]
-    estimator.__dict__.pop("feature_names_in_", None)
 
 
 def require_finite(estimator: object, rows: Any) -> None:
@@ -207,28 +202,6 @@ def row_weights(
         if summed and not np.isfinite(values.sum()):
             raise ParameterError(name, "have a finite sum", got=f"numbers up to {values.max():g}")
     return values
-
-
-def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
-    """Return ``y`` as a column with one label for each row."""
-    from sklearn.utils import validation
-
-    check: Any = validation
-    given: Any = plain_array(y, "y") if form_of(y) == "array" else y
-    if getattr(getattr(given, "dtype", None), "kind", "") in ("c", "V"):
-        raise ParameterTypeError("y", "hold labels", got=f"dtype {given.dtype}")
-    labels = np.asarray(check.column_or_1d(given, warn=True))
-    check.check_consistent_length(labels, np.empty(n_rows))
-    if labels.dtype.kind == "f":
-        check.assert_all_finite(labels, input_name="y")
-    return labels
-
-
-def check_classes(labels: NDArray[Any]) -> None:
-    """Raise scikit-learn's ValueError if ``labels`` are numbers to predict, not classes."""
-    from sklearn.utils.multiclass import check_classification_targets
-
-    check_classification_targets(labels)
 
 
 def finite_number(value: object, name: str) -> float:
@@ -302,9 +275,7 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
 
 def _real(value: Any, name: str, kind: str) -> float:
     real = int | float | np.integer | np.floating
-    if isinstance(value, bool) or not isinstance(value, real):
-        raise ParameterTypeError(name, f"be {kind}", value)
-    if isinstance(value, np.timedelta64):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, real):
         raise ParameterTypeError(name, f"be {kind}", value)
     try:
         return float(value)

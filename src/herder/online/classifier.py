@@ -40,10 +40,12 @@ from herder.core.plain import (
 from herder.core.state import State
 from herder.online.fitted import FittedClassifier
 from herder.online.full import FullWeights
-from herder.online.inputs import RandomState, RowsLike, hold_back
-from herder.online.labels import (
+from herder.online.inputs import (
+    RandomState,
+    RowsLike,
     class_factors,
     distinct_labels,
+    hold_back,
     join_labels,
     place_labels,
     read_known,
