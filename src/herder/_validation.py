@@ -13,12 +13,19 @@ from herder._errors import ParameterError, ParameterTypeError, with_nearest
 
 __all__ = [
     "check_fitted",
+    "check_function",
     "finite_number",
     "fit_points",
     "fit_rows",
+    "flag",
     "form_of",
+    "function_or_none",
     "generator",
+    "iterated",
+    "listed",
+    "mapping",
     "non_negative_int",
+    "of_kind",
     "one_of",
     "plain_array",
     "positive_int",
@@ -202,6 +209,59 @@ def row_weights(
         if summed and not np.isfinite(values.sum()):
             raise ParameterError(name, "have a finite sum", got=f"numbers up to {values.max():g}")
     return values
+
+
+def check_function(value: Any, name: str) -> Any:
+    """Return ``value`` if it can be called."""
+    if not callable(value):
+        raise ParameterTypeError(name, "be callable", got=type(value).__name__)
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return ``value`` as a bool; 0 and 1 count as well."""
+    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
+        return bool(value)
+    raise ParameterTypeError(name, "be True or False", got=_words(value))
+
+
+def function_or_none(value: Any, name: str) -> Any:
+    """Return ``value`` if it can be called or is None."""
+    if value is not None and not callable(value):
+        raise ParameterTypeError(name, "be callable or None", got=type(value).__name__)
+    return value
+
+
+def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
+    """Return what goes through such an iterable, one entry at a time."""
+    try:
+        if isinstance(values, str | bytes) or form_of(values) in ("lazy", "sparse"):
+            raise TypeError
+        return iter(values)
+    except TypeError:
+        raise ParameterTypeError(name, f"be a sequence of {what}", got=_words(values)) from None
+
+
+def listed(values: Any, name: str, what: str) -> list[Any]:
+    """Return the entries of an iterable that is no text, which are called ``what``."""
+    return list(iterated(values, name, what))
+
+
+def mapping(values: Any, name: str, what: str) -> Mapping[Any, Any]:
+    """Return ``values`` if it is a mapping, of ``what``."""
+    return of_kind(values, name, Mapping, f"a mapping of {what}")
+
+
+def of_kind(value: Any, name: str, kinds: type[T] | tuple[type[T], ...], what: str) -> T:
+    """Return ``value`` if it is an instance of ``kinds``, which are called ``what``."""
+    if not isinstance(value, kinds):
+        raise ParameterTypeError(name, f"be {what}", got=type(value).__name__)
+    return value
+
+
+def _words(value: object) -> str:
+    """Return a short value as it is, else its type."""
+    return repr(value) if isinstance(value, str | bytes | int | float) else type(value).__name__
 
 
 def finite_number(value: object, name: str) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._arguments import flag
-from herder._validation import check_fitted
+from herder._validation import check_fitted, flag
 from herder.core.plain import (
     Arrays,
     Header,

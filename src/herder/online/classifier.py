@@ -15,11 +15,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     fit_rows,
+    flag,
     generator,
     non_negative_int,
     one_of,

@@ -8,9 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from herder._arguments import function_or_none
 from herder._errors import ParameterError
-from herder._validation import check_fitted, fit_rows, non_negative_int, one_of, positive_int
+from herder._validation import (
+    check_fitted,
+    fit_rows,
+    function_or_none,
+    non_negative_int,
+    one_of,
+    positive_int,
+)
 from herder.core.summary import Summary, Text, counted
 from herder.online.inputs import RowsLike
 from herder.online.ranking import weight_tables
