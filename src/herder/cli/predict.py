@@ -119,7 +119,7 @@ def predict(
     from herder.data.broken import BrokenRows
     from herder.data.labelled import InputSpec
     from herder.io import read_model
-    from herder.online.ranking import rank_features
+    from herder.online.fitted import rank_features
 
     fitted, meta = read_model(model)
     if not hasattr(fitted, "classes_"):
@@ -256,8 +256,7 @@ def _explained(
     by: str,
 ) -> Summary:
     """Return the strongest features; hashed words are named if they occur in the files."""
-    from herder.data.features import CHUNK_BYTES
-    from herder.data.hashed_words import HashedWords
+    from herder.data.features import CHUNK_BYTES, HashedWords
 
     if columns is None:
         return model.summary(top=top, by=by)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._validation import check_fitted, flag
+from herder._errors import ParameterError
+from herder._validation import check_fitted, flag, generator, one_of, positive_int
 from herder.core.plain import (
     Arrays,
     Header,
@@ -22,7 +23,6 @@ from herder.core.plain import (
 )
 from herder.core.state import State, nest, unnest
 from herder.data.states import read_codes
-from herder.learn.draws import draw_rows
 from herder.learn.fit import Fit, FitReport
 from herder.learn.methods import DETAILS
 from herder.learn.online import OnlineFit
@@ -40,6 +40,15 @@ NUMBERS = {"n_iter_": int, "converged_": bool, "gradient_norm_": float, "objecti
 
 #: Shares may be above 1 by rounding.
 ROUNDING = 1e-9
+
+#: Sites up to which rows are drawn from the table of all states by default.
+EXACT_SITES = 16
+
+#: Sites up to which there is such a table.
+TABLE_SITES = 20
+
+#: Chains, sweeps before the first row, and sweeps from one row of a chain to the next.
+N_CHAINS, BURN_IN, THINNING = 10, 1000, 10
 
 
 class FittedMachine(BaseEstimator):
@@ -99,9 +108,25 @@ class FittedMachine(BaseEstimator):
             by such a chain without random numbers. "auto" is exact up to 16 columns, else Gibbs.
         random_state : int, Generator or None
             Draws the rows; herded Gibbs needs none.
+
+        Rows of Gibbs chains come in turn, so that neighbours are of different chains.
         """
         check_fitted(self, "model_")
-        return draw_rows(self.model_, n_samples, method=method, random_state=random_state)
+        model, n_samples = self.model_, positive_int(n_samples, "n_samples")
+        one_of(method, "method", ("auto", "exact", "gibbs", "herded-gibbs"))
+        if method == "exact" or (method == "auto" and model.n_sites <= EXACT_SITES):
+            return _draw(model, n_samples, generator(random_state))
+        if method == "herded-gibbs":
+            from herder.samplers.herded import herded_gibbs
+
+            return herded_gibbs(model, n_samples, burn_in=BURN_IN).samples
+        from herder.samplers.gibbs import gibbs
+
+        n_chains = min(N_CHAINS, n_samples)
+        n_sweeps = THINNING * -(-n_samples // n_chains)
+        options: Any = {"n_chains": n_chains, "burn_in": BURN_IN, "thinning": THINNING}
+        chains = gibbs(model, n_sweeps, random_state=random_state, **options).chains
+        return chains.transpose(1, 0, 2).reshape(-1, model.n_sites)[:n_samples]
 
     def conditional(self, X: object) -> NDArray[np.float64]:
         """Return the probability of the upper state of each entry; NaN entries are unknown.
@@ -266,3 +291,15 @@ class FittedMachine(BaseEstimator):
     def _values(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         low, high = self.states_
         return low + (high - low) * codes.astype(np.float64)
+
+
+def _draw(model: PairwiseModel, n_samples: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Draw states by their exact probabilities."""
+    if model.n_sites > TABLE_SITES:
+        rule = f"be 'gibbs' or 'herded-gibbs' for more than {TABLE_SITES} columns"
+        raise ParameterError("method", rule, got=f"'exact' for {model.n_sites}")
+    table: Any = model.exact(method="enumerate").probabilities
+    sums = np.cumsum(table)
+    places = np.searchsorted(sums, rng.random(n_samples) * sums[-1], side="right")
+    bits = (places[:, None] >> np.arange(model.n_sites)) & 1
+    return np.where(bits, model.states[1], model.states[0]).astype(np.int8)
