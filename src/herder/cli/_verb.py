@@ -48,6 +48,7 @@ __all__ = [
     "METHOD",
     "MODELS",
     "OUTPUT",
+    "PAGES",
     "TABLES",
     "Run",
     "option",

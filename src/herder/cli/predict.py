@@ -158,13 +158,12 @@ def _open_data(
     from herder.data.labelled import InputSpec, open_labelled
 
     files = open_labelled([data], role="data", broken=broken, need_label=False)
-    normalise = kept is not None and kept.normalise
+    if not files.tables and label is not None:
+        raise ParameterError("label", "be left out for svmlight lines", label)
+    if kept is not None:
+        files = replace(files, input=kept.for_files(files, "data", path, label))
     if not files.tables:
-        if label is not None:
-            raise ParameterError("label", "be left out for svmlight lines", label)
-        if kept is not None and kept.columns is not None:
-            raise ParameterError("data", f"be a table, which {path} learnt from", got="lines")
-        return replace(files, input=InputSpec(None, normalise))
+        return files
     (source,) = files.tables
     if kept is None:
         names = getattr(model, "feature_names_in_", None)
@@ -176,14 +175,11 @@ def _open_data(
                     f"column {label or 'label'!r}, got {len(names):,} columns"
                 )
         columns = FeatureColumns(label or "label", tuple(names))
-    elif kept.columns is None:
-        raise ParameterError("data", f"be svmlight lines, as for {path}", got="a table")
-    else:
-        columns = kept.columns if label is None else replace(kept.columns, label=label)
+        files = replace(files, input=InputSpec(columns))
     if label is not None and label not in source.names:
         rule = f"name a column of {data}"
         raise ParameterError("label", rule, got=with_nearest(label, source.names))
-    return replace(files, input=InputSpec(columns, normalise))
+    return files
 
 
 def _predict_rows(

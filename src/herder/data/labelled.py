@@ -61,6 +61,30 @@ class InputSpec:
                 f"{path} must say how rows become features, got {error}"
             ) from error
 
+    def for_files(
+        self, files: "LabelledFiles", role: str, path: Path, label: str | None
+    ) -> "InputSpec":
+        """Return how rows of files become features, if they are such as a model learnt from.
+
+        Parameters
+        ----------
+        files : LabelledFiles
+            The rows.
+        role : str
+            What they are called if they are of the other kind.
+        path : Path
+            The file of the model.
+        label : str or None
+            Column of labels, if it is another one.
+        """
+        if self.columns is None and files.tables:
+            raise ParameterError(role, f"be svmlight lines, as for {path}", got="a table")
+        if self.columns is not None and not files.tables:
+            raise ParameterError(role, f"be a table, which {path} learnt from", got="lines")
+        if self.columns is None or label is None:
+            return self
+        return replace(self, columns=replace(self.columns, label=label))
+
 
 @dataclass(frozen=True)
 class LabelledScan:

@@ -46,7 +46,6 @@ from herder.online.inputs import (
     class_factors,
     distinct_labels,
     hold_back,
-    join_labels,
     place_labels,
     read_known,
     read_labels,
@@ -293,7 +292,7 @@ class OnlineClassifier(FittedClassifier):
     def _join(self, labels: NDArray[Any]) -> None:
         known = self.classes_
         place_labels(labels, known)  # of one kind
-        self.classes_ = join_labels(known, labels)
+        self.classes_ = np.union1d(known, distinct_labels(labels)[0])
         if len(self.classes_) > len(known):
             places = np.searchsorted(self.classes_, known)
             self._weights = self._weights.spread(places, len(self.classes_))

@@ -17,7 +17,6 @@ __all__ = [
     "class_factors",
     "distinct_labels",
     "hold_back",
-    "join_labels",
     "place_labels",
     "read_known",
     "read_labels",
@@ -101,17 +100,10 @@ def place_labels(
     return places, known[places] != labels
 
 
-def join_labels(known: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes of both, in order."""
-    return np.union1d(known, distinct_labels(labels)[0])
-
-
 def class_factors(
     class_weight: object, classes: NDArray[Any], places: NDArray[np.intp], *, whole: bool
-) -> NDArray[np.float64] | float:
+) -> NDArray[np.float64]:
     """Return the factor of each row by its class; ``whole`` if these are all rows."""
-    if class_weight is None:
-        return 1.0
     if isinstance(class_weight, str):
         one_of(class_weight, "class_weight", ("balanced",))
         if not whole:
