@@ -166,7 +166,7 @@ class BatchTrainer:
         if self.kind is None:
             self.expect(batch.names, batch.X.shape[1])
         model, values = self.model, dict[int, Any]()
-        for code in np.unique(batch.codes).tolist():
+        for code in map(int, np.unique(batch.codes)):
             try:
                 values[code] = self._value(batch.names[code])
             except ValueError as error:
