@@ -125,10 +125,10 @@ def fit_rows(estimator: object, X: object, *, reset: bool = True, finite: bool =
     right form already goes past scikit-learn's validator: on a small batch that takes longer than
     learning it.
     """
+    rows: Any = X
     known = vars(estimator)
-    if _is_ready(X, None if reset else known):
-        rows = X
-        known["n_features_in_"] = X.shape[1]
+    if _is_ready(rows, None if reset else known):
+        known["n_features_in_"] = rows.shape[1]
         known.pop("feature_names_in_", None)
     else:
         options = {"accept_sparse": "csr", "accept_large_sparse": True, "order": "C"}
