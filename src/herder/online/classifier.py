@@ -72,7 +72,6 @@ LASTING = (
     "budget",
 )
 
-
 #: Largest rate of a row: C is at most 1e100, and the square of a rate must be finite.
 LARGEST_RATE = 1e150
 
@@ -126,9 +125,8 @@ class OnlineClassifier(FittedClassifier):
             labels = read_labels(y, rows.shape[0])
             classes, places = distinct_labels(labels)
             if len(classes) < 2 and self.new_classes == "error":
-                got = (
-                    f"one class, {classes.tolist()[0]!r}; new_classes='add' lets others come later"
-                )
+                one, remedy = classes.tolist()[0], "new_classes='add' lets others come later"
+                got = f"one class, {one!r}; {remedy}"
                 raise ParameterError("y", "have at least two classes", got=got)
             rates = self._rates(weight, places, classes, whole=True)
             if not rates.any():
@@ -216,22 +214,20 @@ class OnlineClassifier(FittedClassifier):
         self,
         rows: RowMatrix,
         places: NDArray[np.intp],
-        weight: NDArray[np.float64] | None,
+        weight: NDArray[np.float64],
         rule: Rule,
         *,
         count: bool,
         finite: bool = True,
     ) -> PassCounts:
         """Learn rows in their order, once; ``places`` are those of their classes."""
-        given = np.ones(rows.shape[0]) if weight is None else weight
-        rates = self._rates(given, places, self.classes_, whole=False)
-        turns = np.arange(rows.shape[0])
-        done = self._learn(TrainingPass(rows, places, rates, turns), rule, finite=finite)
-        self.last_batch_ = done
+        rates = self._rates(weight, places, self.classes_, whole=False)
+        training = TrainingPass(rows, places, rates, np.arange(rows.shape[0]))
+        self.last_batch_ = done = self._learn(training, rule, finite=finite)
         if count:
             self._wrong += done.n_wrong
-            self._tested += len(turns)
-        self.n_seen_ += len(turns)
+            self._tested += rows.shape[0]
+        self.n_seen_ += rows.shape[0]
         self.n_iter_ = 1
         return done
 
@@ -402,9 +398,3 @@ class OnlineClassifier(FittedClassifier):
         model._start(weights)
         model._beside = dict(header["meta"])
         return model
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse rows are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -56,6 +56,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator, ABC):
     _tested: int
     _beside: Mapping[str, Any]  # facts of the file that a model was read from
 
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def widen(self, n_features: int) -> Self:
         """Make room for more features, which are at their prior as if never seen.
 

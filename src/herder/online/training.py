@@ -145,7 +145,9 @@ class BatchTrainer:
         if not self.width:
             fit_rows(model, X)  # which refuses them
         places = self._places(batch)
-        weight = row_weights(batch.weight, len(batch)) if batch.weight is not None else None
+        weight = np.ones(len(batch))
+        if batch.weight is not None:
+            weight = row_weights(batch.weight, len(batch))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* rows were left out", RuntimeWarning)
             done = model._learn_batch(X, places, weight, model._checked_rule(), count=count)
