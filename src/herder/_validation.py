@@ -12,15 +12,20 @@ from herder._csr import distinct_columns, sound_sparse
 from herder._errors import ParameterError, ParameterTypeError, with_nearest
 
 __all__ = [
-    "check_classes",
     "check_fitted",
-    "column_of_labels",
+    "check_function",
     "finite_number",
     "fit_points",
     "fit_rows",
+    "flag",
     "form_of",
+    "function_or_none",
     "generator",
+    "iterated",
+    "listed",
+    "mapping",
     "non_negative_int",
+    "of_kind",
     "one_of",
     "plain_array",
     "positive_int",
@@ -98,9 +103,10 @@ def real_array(values: Any, name: str, rule: str = "be numbers") -> NDArray[np.f
 
 def check_fitted(estimator: object, attribute: str) -> None:
     """Raise scikit-learn's NotFittedError unless ``estimator`` has the fitted ``attribute``."""
-    from sklearn.utils.validation import check_is_fitted
+    if not hasattr(estimator, attribute):
+        from sklearn.utils.validation import check_is_fitted
 
-    check_is_fitted(estimator, attribute)
+        check_is_fitted(estimator, attribute)
 
 
 def fit_points(estimator: object, X: object, *, reset: bool = True) -> NDArray[Any]:
@@ -119,9 +125,11 @@ def fit_rows(estimator: object, X: object, *, reset: bool = True, finite: bool =
     right form already goes past scikit-learn's validator: on a small batch that takes longer than
     learning it.
     """
-    if _is_ready(estimator, X, reset=reset):
-        rows = X
-        _set_width(estimator, X)
+    rows: Any = X
+    known = vars(estimator)
+    if _is_ready(rows, None if reset else known):
+        known["n_features_in_"] = rows.shape[1]
+        known.pop("feature_names_in_", None)
     else:
         options = {"accept_sparse": "csr", "accept_large_sparse": True, "order": "C"}
         rows = _validated(estimator, X, reset=reset, ensure_all_finite=finite, **options)
@@ -158,23 +166,17 @@ def _validated(estimator: object, X: Any, **options: Any) -> Any:
     return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
-def _is_ready(estimator: object, X: Any, *, reset: bool) -> bool:
-    """Whether ``X`` is rows of floats without names, as wide as before."""
+def _is_ready(X: Any, known: Mapping[str, Any] | None) -> bool:
+    """Whether ``X`` is rows of floats without names, as wide as what an estimator knows."""
     if type(X) is np.ndarray:
         is_plain = X.ndim == 2 and X.flags.c_contiguous
     else:
         is_plain = type(X).__name__ in ("csr_array", "csr_matrix") and X.ndim == 2
     if not is_plain or X.dtype not in (np.float64, np.float32) or 0 in X.shape:
         return False
-    known = estimator.__dict__
-    return reset or (
+    return known is None or (
         known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known
     )
-
-
-def _set_width(estimator: Any, X: Any) -> None:
-    estimator.n_features_in_ = X.shape[1]
-    estimator.__dict__.pop("feature_names_in_", None)
 
 
 def require_finite(estimator: object, rows: Any) -> None:
@@ -209,26 +211,57 @@ def row_weights(
     return values
 
 
-def column_of_labels(y: object, n_rows: int) -> NDArray[Any]:
-    """Return ``y`` as a column with one label for each row."""
-    from sklearn.utils import validation
-
-    check: Any = validation
-    given: Any = plain_array(y, "y") if form_of(y) == "array" else y
-    if getattr(getattr(given, "dtype", None), "kind", "") in ("c", "V"):
-        raise ParameterTypeError("y", "hold labels", got=f"dtype {given.dtype}")
-    labels = np.asarray(check.column_or_1d(given, warn=True))
-    check.check_consistent_length(labels, np.empty(n_rows))
-    if labels.dtype.kind == "f":
-        check.assert_all_finite(labels, input_name="y")
-    return labels
+def check_function(value: Any, name: str) -> Any:
+    """Return ``value`` if it can be called."""
+    if not callable(value):
+        raise ParameterTypeError(name, "be callable", got=type(value).__name__)
+    return value
 
 
-def check_classes(labels: NDArray[Any]) -> None:
-    """Raise scikit-learn's ValueError if ``labels`` are numbers to predict, not classes."""
-    from sklearn.utils.multiclass import check_classification_targets
+def flag(value: Any, name: str) -> bool:
+    """Return ``value`` as a bool; 0 and 1 count as well."""
+    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
+        return bool(value)
+    raise ParameterTypeError(name, "be True or False", got=_words(value))
 
-    check_classification_targets(labels)
+
+def function_or_none(value: Any, name: str) -> Any:
+    """Return ``value`` if it can be called or is None."""
+    if value is not None and not callable(value):
+        raise ParameterTypeError(name, "be callable or None", got=type(value).__name__)
+    return value
+
+
+def iterated(values: Any, name: str, what: str) -> Iterator[Any]:
+    """Return what goes through such an iterable, one entry at a time."""
+    try:
+        if isinstance(values, str | bytes) or form_of(values) in ("lazy", "sparse"):
+            raise TypeError
+        return iter(values)
+    except TypeError:
+        raise ParameterTypeError(name, f"be a sequence of {what}", got=_words(values)) from None
+
+
+def listed(values: Any, name: str, what: str) -> list[Any]:
+    """Return the entries of an iterable that is no text, which are called ``what``."""
+    return list(iterated(values, name, what))
+
+
+def mapping(values: Any, name: str, what: str) -> Mapping[Any, Any]:
+    """Return ``values`` if it is a mapping, of ``what``."""
+    return of_kind(values, name, Mapping, f"a mapping of {what}")
+
+
+def of_kind(value: Any, name: str, kinds: type[T] | tuple[type[T], ...], what: str) -> T:
+    """Return ``value`` if it is an instance of ``kinds``, which are called ``what``."""
+    if not isinstance(value, kinds):
+        raise ParameterTypeError(name, f"be {what}", got=type(value).__name__)
+    return value
+
+
+def _words(value: object) -> str:
+    """Return a short value as it is, else its type."""
+    return repr(value) if isinstance(value, str | bytes | int | float) else type(value).__name__
 
 
 def finite_number(value: object, name: str) -> float:
@@ -302,9 +335,7 @@ def one_of(value: T, name: str, allowed: Collection[T]) -> T:
 
 def _real(value: Any, name: str, kind: str) -> float:
     real = int | float | np.integer | np.floating
-    if isinstance(value, bool) or not isinstance(value, real):
-        raise ParameterTypeError(name, f"be {kind}", value)
-    if isinstance(value, np.timedelta64):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, real):
         raise ParameterTypeError(name, f"be {kind}", value)
     try:
         return float(value)

@@ -24,8 +24,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag
-from herder._validation import finite_number, positive_int
+from herder._validation import finite_number, flag, positive_int
 from herder.core.diagnostics import Violations, moment_error, pct_violations
 from herder.core.dynamics import HerdingSystem, Step, as_system, herd
 from herder.core.units import as_numbers, norm

@@ -1,29 +1,89 @@
-"""Options that verbs share."""
+"""Options: how a verb declares its own, those that verbs share, and those of the runner."""
 
+import inspect
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from herder.cli._verb import INPUT, LIMITS, METHOD, option
+from herder._errors import ParameterError
 
-__all__ = ["Bins", "Drop", "Missing", "Order", "RandomState", "Table", "Threads"]
+__all__ = [
+    "INPUT",
+    "LIMITS",
+    "METHOD",
+    "MODELS",
+    "OUTPUT",
+    "PAGES",
+    "TABLES",
+    "Bins",
+    "Drop",
+    "Missing",
+    "Order",
+    "RandomState",
+    "Table",
+    "Threads",
+    "common_options",
+    "option",
+    "output_option",
+    "read_number",
+]
+
+#: Panels of the help.
+INPUT, METHOD, OUTPUT, LIMITS = "Input", "Method", "Output", "Limits"
+
+#: Endings of the files that verbs write.
+TABLES, MODELS, PAGES = (".csv", ".npy", ".npz", ".parquet"), (".safetensors",), (".html", ".htm")
+
+
+def option(panel: str, text: str, *names: str, **more: Any) -> Any:
+    """Return an option of a verb, in a panel of its help."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+
+
+def output_option(text: str, metavar: str = "FILE") -> Any:
+    """Return the option ``-o`` of a verb."""
+    return option(OUTPUT, text, "-o", "--output", metavar=metavar)
+
+
+def read_number(text: str, name: str, *, word: str = "", low: float = 0.0) -> Any:
+    """Read what was typed: a finite number from ``low`` on, or a word that may stand for it."""
+    if word and text == word:
+        return word
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not low <= number < float("inf"):
+        rule = f"{word} or " * bool(word) + f"a number from {low:g} on"
+        raise ParameterError(name, f"be {rule}", text)
+    return number
+
+
+def common_options(report: str, max_memory: str) -> list[inspect.Parameter]:
+    """Return the options that the runner itself takes; see `herder.cli._verb.verb`."""
+    quiet = option(OUTPUT, "Print nothing but errors.", "--quiet", "-q")
+    found: list[tuple[str, Any, Any]] = [("quiet", Annotated[bool, quiet], False)]
+    if max_memory:
+        text = "Refuse what would need more memory, for example 500M or 8G."
+        size = option(LIMITS, text, "--max-memory", metavar="SIZE")
+        found.append(("max_memory", Annotated[str, size], max_memory))
+    if report:
+        page = option(OUTPUT, f"Write a page with {report}.", "--report", metavar="PAGE.html")
+        found.append(("report", Annotated[Path | None, page], None))
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, kind, default in found
+    ]
+
 
 RandomState: TypeAlias = Annotated[
     int,
-    typer.Option(
-        "--random-state", min=0, metavar="SEED", help="Random seed.", rich_help_panel=METHOD
-    ),
+    option(METHOD, "Random seed.", "--random-state", min=0, metavar="SEED"),
 ]
 Threads: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        min=1,
-        help="Threads; all cores by default.",
-        rich_help_panel=LIMITS,
-    ),
+    option(LIMITS, "Threads; all cores by default.", "--threads", min=1, metavar="N"),
 ]
 
 Table: TypeAlias = Annotated[

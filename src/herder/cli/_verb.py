@@ -2,27 +2,41 @@
 
 The runner owns what verbs share: it looks at the output files before the run, shows progress,
 heeds signals, puts all files into place together at the end, writes the report, prints the
-summary, and spells errors of the library in the options of the command line.
+summary, and spells warnings and errors of the library in the options of the command line.
 """
 
 import functools
 import inspect
+import logging
 import os
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.progress import Progress, TaskID
 
 from herder._errors import ParameterError
-from herder.cli._messages import library_messages, user_errors
-from herder.cli._signals import heed_signals, hold_signals, ignore_signals
-from herder.cli._streams import Stream, complain
+from herder.cli._options import (
+    INPUT,
+    LIMITS,
+    METHOD,
+    MODELS,
+    OUTPUT,
+    PAGES,
+    TABLES,
+    common_options,
+    option,
+    output_option,
+    read_number,
+)
+from herder.cli._signals import heed_signals, hold_signals, ignore_signals, release_signals
+from herder.cli._streams import NO_READER, STOPPED, USER_ERROR, Stream, complain
 from herder.cli._terminal import parse_size, print_summary, progress_bar
 from herder.cli._wording import Wording
 from herder.core.files import PartFile
@@ -43,36 +57,7 @@ __all__ = [
     "verb",
 ]
 
-#: Panels of the help.
-INPUT, METHOD, OUTPUT, LIMITS = "Input", "Method", "Output", "Limits"
-
-#: Endings of the files that verbs write.
-TABLES, MODELS, PAGES = (".csv", ".npy", ".npz", ".parquet"), (".safetensors",), (".html", ".htm")
 COMPILING = "compiling (only the first time)"
-
-
-def option(panel: str, text: str, *names: str, **more: Any) -> Any:
-    """Return an option of a verb, in a panel of its help."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
-
-
-def output_option(text: str, metavar: str = "FILE") -> Any:
-    """Return the option ``-o`` of a verb."""
-    return option(OUTPUT, text, "-o", "--output", metavar=metavar)
-
-
-def read_number(text: str, name: str, *, word: str = "", low: float = 0.0) -> Any:
-    """Read what was typed: a finite number from ``low`` on, or a word that may stand for it."""
-    if word and text == word:
-        return word
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not low <= number < float("inf"):
-        rule = f"{word} or " * bool(word) + f"a number from {low:g} on"
-        raise ParameterError(name, f"be {rule}", text)
-    return number
 
 
 class Run:
@@ -111,12 +96,10 @@ class Run:
         report: Path | None = None,
     ) -> None:
         self.context = context
-        self.names = names
         self.wording = Wording(context.command.params, names)
         self.quiet = quiet
         self.report = report
         self._max_memory = max_memory
-        self.out = Stream(sys.stdout, "standard output")  # before a bar takes its place
         self.output_taken = False
         self.written: list[Path] = []
         self._parts: dict[Path, PartFile] = {}
@@ -246,6 +229,7 @@ class Run:
             print_summary(titled, Stream(sys.stderr, "stderr"))
 
     def __enter__(self) -> "Run":
+        self.out = Stream(sys.stdout, "standard output")  # before a bar takes its place
         if self._max_memory is not None:
             self.max_memory = parse_size(self._max_memory)
         self.bar: Progress = progress_bar(quiet=self.quiet)
@@ -295,15 +279,16 @@ def verb(
             max_memory = values.pop("max_memory", None)
             names = options or {}
             run = Run(context, names=names, quiet=quiet, max_memory=max_memory, report=page)
-            with user_errors(run):
-                _check_outputs(wanted, inputs, {**values, "report": page})
-                with library_messages(run), run:
+            with _user_errors(run):
+                given = _paths(values[name] for name in inputs)
+                _check_outputs(wanted, given, {**values, "report": page})
+                with _library_messages(run), run:
                     summary = function(run, **values)
                     summary = None if summary is None else run.wording.summary(summary)
                     if page is not None and summary is not None:
                         from herder.report import page_html
 
-                        source = _sources(inputs, values)
+                        source = ", ".join(path.name for path in given)
                         text = page_html(summary, command=run.command, source=source)
                         run.part(page).write_text(text, encoding="utf-8")
                     run.place()
@@ -311,58 +296,31 @@ def verb(
                     run.show(summary)
                 ignore_signals()
 
-        _sign(command, function, _common_options(report, max_memory))
+        # typer sees the options of the function, with the context in place of the run
+        first, *rest = inspect.signature(function).parameters.values()
+        seen = [first.replace(name="context", annotation=typer.Context)]
+        seen += [own.replace(kind=inspect.Parameter.KEYWORD_ONLY) for own in rest]
+        seen += common_options(report, max_memory)
         marked: Any = command
+        marked.__signature__ = inspect.Signature(seen)
+        marked.__annotations__ = {parameter.name: parameter.annotation for parameter in seen}
         marked.example = example
         return command
 
     return decorate
 
 
-def _common_options(report: str, max_memory: str) -> list[inspect.Parameter]:
-    """Return the options that the runner itself takes."""
-    flag = typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
-    found = [_option("quiet", Annotated[bool, flag], False)]
-    if max_memory:
-        text = "Refuse what would need more memory, for example 500M or 8G."
-        size = typer.Option("--max-memory", metavar="SIZE", help=text, rich_help_panel=LIMITS)
-        found.append(_option("max_memory", Annotated[str, size], max_memory))
-    if report:
-        text = f"Write a page with {report}."
-        page = typer.Option("--report", metavar="PAGE.html", help=text, rich_help_panel=OUTPUT)
-        found.append(_option("report", Annotated[Path | None, page], None))
-    return found
-
-
-def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, annotation=annotation, default=default)
-
-
-def _sign(command: Any, function: Callable[..., Any], more: list[inspect.Parameter]) -> None:
-    """Let typer see the options of a function, with the context in place of the run."""
-    first, *rest = inspect.signature(function).parameters.values()
-    context = first.replace(name="context", annotation=typer.Context)
-    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in rest]
-    command.__signature__ = inspect.Signature([context, *own, *more])
-    annotations = inspect.get_annotations(function)
-    annotations.pop(first.name, None)
-    command.__annotations__ = {
-        **annotations,
-        "context": typer.Context,
-        **{parameter.name: parameter.annotation for parameter in more},
-    }
+def _paths(given: Iterable[Any]) -> list[Path]:
+    """Return the files of arguments and options, each of which may be left out or a list."""
+    lists = [one if isinstance(one, list | tuple) else [one] for one in given]
+    return [Path(path) for paths in lists for path in paths if path is not None]
 
 
 def _check_outputs(
-    outputs: Mapping[str, Sequence[str]], inputs: Sequence[str], values: Mapping[str, Any]
+    outputs: Mapping[str, Sequence[str]], inputs: Iterable[Path], values: Mapping[str, Any]
 ) -> None:
     """Check before a long run what would fail after it."""
-    others: list[str] = []
-    for name in inputs:
-        given = values[name]
-        paths = given if isinstance(given, list | tuple) else [given]
-        others += [os.path.realpath(path) for path in paths if path is not None]
+    others = [os.path.realpath(path) for path in inputs]
     for name, suffixes in outputs.items():
         path = values[name]
         if path is None:
@@ -389,12 +347,54 @@ def _check_outputs(
         import herder.plots._style  # noqa: F401 (needs matplotlib: better said now than later)
 
 
-def _sources(inputs: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the names of the files that were read."""
-    given = [values[name] for name in inputs if values[name] is not None]
-    paths = [path for one in given for path in (one if isinstance(one, list | tuple) else [one])]
-    return ", ".join(Path(path).name for path in paths)
-
-
 def _listed(paths: Iterable[Path]) -> str:
     return ", ".join(str(path) for path in paths)
+
+
+@contextmanager
+def _library_messages(run: Run) -> Iterator[None]:
+    """Print warnings and log messages of the library as the command's own."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.name == compiling.name:
+                run.compiling()
+            elif record.levelno >= logging.WARNING:
+                run.warn(record.getMessage())
+
+    logger, compiling = logging.getLogger("herder"), logging.getLogger("herder.compiling")
+    handler = Handler()
+    before, level = logger.propagate, compiling.level
+    logger.addHandler(handler)
+    logger.propagate = False
+    compiling.setLevel(logging.INFO)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for message in dict.fromkeys(str(warning.message) for warning in caught):
+            run.warn(message)
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
+        compiling.setLevel(level)
+
+
+@contextmanager
+def _user_errors(run: Run) -> Iterator[None]:
+    """Turn errors that a user can mend into one line and exit code 2, and Ctrl-C into 130."""
+    try:
+        release_signals()
+        yield
+    except (KeyboardInterrupt, SystemExit) as stop:
+        ignore_signals()
+        run.discard()  # again: a second Ctrl-C may have come while files were removed
+        complain(f"stopped: {run.outcome or 'nothing was written'}")
+        if isinstance(stop, SystemExit):  # of another signal, with its code
+            raise
+        raise typer.Exit(STOPPED) from None
+    except BrokenPipeError:
+        raise typer.Exit(NO_READER) from None
+    except (OSError, MemoryError, ValueError, OverflowError, ModuleNotFoundError) as error:
+        complain(run.with_outcome(run.wording.error(error, run.context.params)))
+        raise typer.Exit(USER_ERROR) from None

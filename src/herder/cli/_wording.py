@@ -9,10 +9,12 @@ a clause, a sentence or brackets of its own.
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from herder.core.summary import Block, Fact, Facts, Section, Summary, Text
+from herder._errors import ParameterError
+from herder.cli._streams import spell
+from herder.core.summary import Block, Facts, Section, Summary, Text
 
 __all__ = ["Wording"]
 
@@ -36,6 +38,7 @@ _REMOVALS = (
 )
 
 
+@dataclass(frozen=True)
 class Wording:
     """The options of a command, to be written in place of parameters.
 
@@ -48,14 +51,13 @@ class Wording:
         ``"name=value": None`` for a value that the option does not have.
     """
 
-    def __init__(self, parameters: Sequence[Any], names: Mapping[str, str | None]) -> None:
-        self._parameters = {parameter.name: parameter for parameter in parameters}
-        self._names = names
+    parameters: Sequence[Any]
+    names: Mapping[str, str | None]
 
     def text(self, text: str) -> str:
         """Return a text with options in place of parameters."""
         found = re.sub(_GIVEN, self._spelt, text)
-        for name, other in self._names.items():
+        for name, other in self.names.items():
             if other is None and "_" in name:  # no word of English
                 found = re.sub(rf"(?<=[a-z] ){name}\b", _HOLE, found)
         if _HOLE in found:
@@ -70,28 +72,67 @@ class Wording:
         ]
         return replace(summary, blocks=self._blocks(summary.blocks), sections=sections)
 
+    def error(self, error: Exception, typed: Mapping[str, Any]) -> str:
+        """Return the text of an error with options in place of parameters.
+
+        Parameters
+        ----------
+        error : Exception
+            What the library or the system raised.
+        typed : mapping
+            The values of options and arguments.
+        """
+        if isinstance(error, OSError):
+            return self._with_path(spell(error), typed)
+        if isinstance(error, ParameterError):
+            error.name = self._option(self.names.get(error.name) or error.name, error.name, typed)
+            return self.text(str(error))
+        text = self.text(self._with_path(str(error), typed))
+        return text or ("not enough memory" if isinstance(error, MemoryError) else "")
+
+    def _option(self, name: str, otherwise: str, typed: Mapping[str, Any]) -> str:
+        """Return what the user calls a parameter; an argument is called by what was typed."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                if parameter.param_type_name == "option":
+                    return max(parameter.opts, key=len)
+                given = typed.get(name) or name
+                is_list = isinstance(given, list | tuple)
+                return str(getattr(parameter, "metavar", name) if is_list else given)
+        return otherwise
+
+    def _with_path(self, text: str, typed: Mapping[str, Any]) -> str:
+        """Return an error about a path with the argument or the option that it came from."""
+        if not text.startswith("path must "):
+            return text
+        for parameter in self.parameters:
+            given = typed.get(parameter.name)
+            for path in given if isinstance(given, list | tuple) else [given]:
+                if f", got {str(path)!r}" in text:
+                    names = [getattr(parameter, "metavar", None) or parameter.name]
+                    is_option = parameter.param_type_name == "option"
+                    return max(parameter.opts if is_option else names, key=len) + text[4:]
+        return text
+
     def _blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        return [self._block(block) for block in blocks]
-
-    def _block(self, block: Block) -> Block:
-        if isinstance(block, Text):
-            return replace(block, text=self.text(block.text))
-        if isinstance(block, Facts):
-            return Facts([self._fact(fact) for fact in block.rows])
-        return block
-
-    def _fact(self, fact: Fact) -> Fact:
-        return replace(fact, meaning=self.text(fact.meaning))
+        found = list(blocks)
+        for k, block in enumerate(blocks):
+            if isinstance(block, Text):
+                found[k] = replace(block, text=self.text(block.text))
+            elif isinstance(block, Facts):
+                facts = [replace(fact, meaning=self.text(fact.meaning)) for fact in block.rows]
+                found[k] = Facts(facts)
+        return found
 
     def _spelt(self, found: re.Match[str]) -> str:
         """Return an option with its value, or a hole where there is none."""
         if found["name"] is None:
             return found[0]
         value = re.sub(r"\{['\"](.*)['\"]: (.*)\}", r"\1=\2", found["value"] or "").strip("'\"")
-        given, name = f"{found['name']}={value}", self._names.get(found["name"], found["name"])
-        if name is None or self._names.get(given, name) is None:
+        given, name = f"{found['name']}={value}", self.names.get(found["name"], found["name"])
+        if name is None or self.names.get(given, name) is None:
             return _HOLE
-        parameter = self._parameters.get(name)
+        parameter = next((own for own in self.parameters if own.name == name), None)
         if parameter is None or parameter.param_type_name != "option":
             return found[0]
         option = max(parameter.opts, key=len)

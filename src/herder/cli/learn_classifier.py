@@ -222,24 +222,22 @@ def learn_classifier(
     model, kept = (None, None) if start is None else _read_start(start, new_classes)
     reading: Any = {"broken": broken, "max_memory": run.max_memory}
     files = open_labelled(train, role="train", n_features=features, weight=weight, **reading)
-    columns = None
     if not files.tables:
         run.refuse(("text", "category", "drop", "label", "weight"), "for svmlight lines")
-        if kept is not None and kept.columns is not None:
-            raise ParameterError("train", f"be a table, which {start} learnt from", got="lines")
-    elif kept is not None:
-        run.refuse(("text", "category", "drop"), "with --continue")
-        if kept.columns is None:
-            raise ParameterError("train", f"be svmlight lines, as for {start}", got="a table")
-        columns = kept.columns if label is None else replace(kept.columns, label=label)
-    else:
+    elif kept is None:
         run.refuse(("features",), "for tables")
+    else:
+        run.refuse(("text", "category", "drop"), "with --continue")
+    if kept is not None:
+        files = replace(files, input=kept.for_files(files, "train", start, label))
+    elif files.tables:
         roles: Any = {"text": text, "category": category, "drop": drop, "hash_bits": hash_bits}
         columns = choose_columns(files.tables[0], label=label, weight=weight, **roles)
         if model is not None:
             _require_columns(model, columns, start)
-    unit_length = normalise if kept is None else kept.normalise
-    files = replace(files, input=InputSpec(columns, unit_length))
+        files = replace(files, input=InputSpec(columns, normalise))
+    else:
+        files = replace(files, input=InputSpec(None, normalise))
     tests = None if test is None else _open_test(test, files, reading)
     scan = files.scan(broken, run.progress) if files.can_repeat else None
     if tests is not None and tests.can_repeat:
@@ -260,7 +258,7 @@ def learn_classifier(
         if class_weight:
             factors = read_class_weight(class_weight, scan, names, may_come=new_classes)
             model.set_params(class_weight=factors)
-    grows = features is None and columns is None
+    grows = features is None and not files.tables
     trainer = BatchTrainer(model, max_memory=run.max_memory, may_grow=grows)
     if names:
         trainer.expect(names, max(scan.width if scan else 0, features or 0))

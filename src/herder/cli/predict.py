@@ -119,7 +119,7 @@ def predict(
     from herder.data.broken import BrokenRows
     from herder.data.labelled import InputSpec
     from herder.io import read_model
-    from herder.online.ranking import rank_features
+    from herder.online.fitted import rank_features
 
     fitted, meta = read_model(model)
     if not hasattr(fitted, "classes_"):
@@ -158,13 +158,12 @@ def _open_data(
     from herder.data.labelled import InputSpec, open_labelled
 
     files = open_labelled([data], role="data", broken=broken, need_label=False)
-    normalise = kept is not None and kept.normalise
+    if not files.tables and label is not None:
+        raise ParameterError("label", "be left out for svmlight lines", label)
+    if kept is not None:
+        files = replace(files, input=kept.for_files(files, "data", path, label))
     if not files.tables:
-        if label is not None:
-            raise ParameterError("label", "be left out for svmlight lines", label)
-        if kept is not None and kept.columns is not None:
-            raise ParameterError("data", f"be a table, which {path} learnt from", got="lines")
-        return replace(files, input=InputSpec(None, normalise))
+        return files
     (source,) = files.tables
     if kept is None:
         names = getattr(model, "feature_names_in_", None)
@@ -176,14 +175,11 @@ def _open_data(
                     f"column {label or 'label'!r}, got {len(names):,} columns"
                 )
         columns = FeatureColumns(label or "label", tuple(names))
-    elif kept.columns is None:
-        raise ParameterError("data", f"be svmlight lines, as for {path}", got="a table")
-    else:
-        columns = kept.columns if label is None else replace(kept.columns, label=label)
+        files = replace(files, input=InputSpec(columns))
     if label is not None and label not in source.names:
         rule = f"name a column of {data}"
         raise ParameterError("label", rule, got=with_nearest(label, source.names))
-    return replace(files, input=InputSpec(columns, normalise))
+    return files
 
 
 def _predict_rows(
@@ -256,8 +252,7 @@ def _explained(
     by: str,
 ) -> Summary:
     """Return the strongest features; hashed words are named if they occur in the files."""
-    from herder.data.features import CHUNK_BYTES
-    from herder.data.hashed_words import HashedWords
+    from herder.data.features import CHUNK_BYTES, HashedWords
 
     if columns is None:
         return model.summary(top=top, by=by)

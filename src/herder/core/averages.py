@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import check_function, of_kind
+from herder._validation import check_function, of_kind
 from herder.core.units import as_numbers, largest
 
 __all__ = ["RunningAverage"]

@@ -20,8 +20,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed
 from herder._errors import ParameterError
+from herder._validation import listed
 from herder.core.dynamics import HerdingSystem, as_system
 
 __all__ = ["ContrastiveSystem"]

@@ -27,9 +27,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag, iterated, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number, positive_int, positive_number
+from herder._validation import (
+    finite_number,
+    flag,
+    iterated,
+    of_kind,
+    positive_int,
+    positive_number,
+)
 from herder.core.dynamics import Step
 from herder.core.units import Number, as_numbers, inner, norm
 

@@ -30,8 +30,8 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import mapping
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import mapping
 from herder.core.files import PathLike, whole_file
 from herder.core.plain import Arrays, Header
 

@@ -28,9 +28,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import plain_array, positive_int
+from herder._validation import listed, plain_array, positive_int
 
 __all__ = [
     "FIXED_POINT",

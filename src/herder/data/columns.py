@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import form_of, plain_array
+from herder._validation import form_of, listed, plain_array
 from herder.data.source import repeated
 
 __all__ = ["Column", "as_numbers", "is_missing", "named_columns", "read_column", "table_columns"]

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import listed, of_kind
 from herder._errors import ParameterError
-from herder._validation import plain_array
+from herder._validation import listed, of_kind, plain_array
 from herder.data.intervals import Interval
 from herder.data.variables import Variable
 

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from herder._arguments import flag, iterated, listed
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import flag, iterated, listed, positive_int
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

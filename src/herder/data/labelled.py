@@ -61,8 +61,32 @@ class InputSpec:
                 f"{path} must say how rows become features, got {error}"
             ) from error
 
+    def for_files(
+        self, files: "LabelledFiles", role: str, path: Path, label: str | None
+    ) -> "InputSpec":
+        """Return how rows of files become features, if they are such as a model learnt from.
 
-@dataclass
+        Parameters
+        ----------
+        files : LabelledFiles
+            The rows.
+        role : str
+            What they are called if they are of the other kind.
+        path : Path
+            The file of the model.
+        label : str or None
+            Column of labels, if it is another one.
+        """
+        if self.columns is None and files.tables:
+            raise ParameterError(role, f"be svmlight lines, as for {path}", got="a table")
+        if self.columns is not None and not files.tables:
+            raise ParameterError(role, f"be a table, which {path} learnt from", got="lines")
+        if self.columns is None or label is None:
+            return self
+        return replace(self, columns=replace(self.columns, label=label))
+
+
+@dataclass(frozen=True)
 class LabelledScan:
     """What a first look at all rows finds.
 
@@ -76,24 +100,9 @@ class LabelledScan:
         How often each label occurs, as written.
     """
 
-    n_rows: int = 0
-    width: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-
-    def add(self, batch: Batch) -> None:
-        """Count a batch."""
-        self.n_rows += len(batch.codes)
-        self.width = max(self.width, batch.X.shape[1])
-        counts = np.bincount(batch.codes[batch.codes >= 0], minlength=len(batch.names))
-        for name, count in zip(batch.names, counts.tolist(), strict=True):
-            if count:
-                self.labels[name] += count
-        if len(self.labels) > MAX_CLASSES:
-            examples = ", ".join(list(self.labels)[:4])
-            raise ValueError(
-                f"labels must be at most {MAX_CLASSES:,} classes, got more by "
-                f"{batch.place(-1)}: {examples}, ..., which seem to be measurements"
-            )
+    n_rows: int
+    width: int
+    labels: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -163,15 +172,26 @@ class LabelledFiles:
 
     def scan(self, broken: BrokenRows, progress: Progress = silent) -> LabelledScan:
         """Read all rows once, to know them before anything is learnt."""
-        found, size = LabelledScan(), max(self.size or 0, 1)
+        size, n_rows, width = max(self.size or 0, 1), 0, 0
+        labels: Counter[str] = Counter()
         for batch in self.batches(broken, features=False):
-            found.add(batch)
-            progress(batch.done / size, f"reading, {found.n_rows:,} rows")
-        if self.input.columns is not None:
-            found.width = self.input.columns.width
-        if not found.n_rows:
+            n_rows += len(batch.codes)
+            width = max(width, batch.X.shape[1])
+            counts = np.bincount(batch.codes[batch.codes >= 0], minlength=len(batch.names))
+            for name, count in zip(batch.names, counts.tolist(), strict=True):
+                if count:
+                    labels[name] += count
+            if len(labels) > MAX_CLASSES:
+                examples = ", ".join(list(labels)[:4])
+                raise ValueError(
+                    f"labels must be at most {MAX_CLASSES:,} classes, got more by "
+                    f"{batch.place(-1)}: {examples}, ..., which seem to be measurements"
+                )
+            progress(batch.done / size, f"reading, {n_rows:,} rows")
+        if not n_rows:
             raise self.no_rows(broken)
-        return found
+        columns = self.input.columns
+        return LabelledScan(n_rows, width if columns is None else columns.width, labels)
 
     def no_rows(self, broken: BrokenRows) -> ValueError:
         """Return the error of files without rows."""

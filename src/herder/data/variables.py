@@ -13,11 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed, of_kind
 from herder._csr import summed_csr
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError, ParameterTypeError, with_nearest
-from herder._validation import one_of, positive_int
+from herder._validation import listed, of_kind, one_of, positive_int
 from herder.data.binning import MAX_LABELS, auto_bins, bins_of
 from herder.data.columns import Column, as_numbers, table_columns
 from herder.data.intervals import Interval, date_ticks, find_bin, inner_edges, read_dates

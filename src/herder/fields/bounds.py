@@ -36,9 +36,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import check_function, flag, of_kind
 from herder._errors import ParameterError
-from herder._validation import one_of, real_array
+from herder._validation import check_function, flag, of_kind, one_of, real_array
 from herder.core.summary import Summarised, Summary, Table
 from herder.data.variables import code_dtype
 from herder.models.moments import Moments

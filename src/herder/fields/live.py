@@ -19,9 +19,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import of_kind
 from herder._errors import ParameterError
-from herder._validation import non_negative_int, one_of, plain_array, real_array
+from herder._validation import non_negative_int, of_kind, one_of, plain_array, real_array
 from herder.core.plain import LARGEST_COUNT
 from herder.core.units import largest
 from herder.data.variables import code_dtype

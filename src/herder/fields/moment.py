@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._arguments import check_function, function_or_none, of_kind
 from herder._errors import ParameterError, ParameterTypeError
 from herder._validation import (
     check_fitted,
+    check_function,
+    function_or_none,
     non_negative_int,
+    of_kind,
     one_of,
     positive_int,
     real_array,

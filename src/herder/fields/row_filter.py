@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import listed
 from herder.data.intervals import Interval
 from herder.data.variables import Variable
 from herder.models.conditional import column_codes

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import flag, function_or_none
 from herder._errors import ParameterError
-from herder._validation import non_negative_int
+from herder._validation import flag, function_or_none, non_negative_int
 from herder.core.summary import (
     Block,
     Fact,

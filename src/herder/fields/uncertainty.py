@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import check_function, flag, of_kind
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int, real_array
+from herder._validation import check_function, flag, of_kind, positive_int, real_array
 from herder.core.summary import Summarised, Summary, listed
 from herder.fields.bounds import Bounds, count_bounds, entry_table
 from herder.fields.live import HerdSettings, MomentHerd

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import one_of, real_array
+from herder._validation import flag, one_of, real_array
 from herder.core.plain import Header, read_array
 from herder.data.rows import read_rows
 from herder.kernel.candidates import MEDIAN_ROWS, centred, even_rows

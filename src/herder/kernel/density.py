@@ -33,9 +33,8 @@ from typing import Any, SupportsIndex, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import function_or_none
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import positive_int
+from herder._validation import function_or_none, positive_int
 from herder.core.blas import one_blas_thread
 from herder.kernel.ascent import FunctionLandscape, KernelMean, MixtureLandscape, PointFunction
 from herder.kernel.bandwidth import median_distance

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import flag
 from herder._deprecated import renamed_attribute
 from herder._errors import ParameterError
+from herder._validation import flag
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.summary import Block, Fact, Facts, Picture, Section, Summary, Table, Text

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag, function_or_none
 from herder._deprecated import warn_renamed
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import one_of, positive_int
+from herder._validation import flag, function_or_none, one_of, positive_int
 from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.summary import counted, listed

@@ -18,8 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from herder._arguments import flag
-from herder._validation import whole_or_not
+from herder._validation import flag, whole_or_not
 from herder.core.blas import one_blas_thread
 from herder.data.states import column_names, read_codes
 from herder.learn.fit import warn_of_fit

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import of_kind
+from herder._validation import of_kind
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, Table, Text
 from herder.learn.fit import FitReport
 from herder.learn.verdict import NEGLIGIBLE, judge

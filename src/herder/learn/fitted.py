@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._arguments import flag
 from herder._errors import ParameterError
-from herder._validation import check_fitted, generator, one_of, positive_int
+from herder._validation import check_fitted, flag, generator, one_of, positive_int
 from herder.core.plain import (
     Arrays,
     Header,
@@ -109,6 +108,8 @@ class FittedMachine(BaseEstimator):
             by such a chain without random numbers. "auto" is exact up to 16 columns, else Gibbs.
         random_state : int, Generator or None
             Draws the rows; herded Gibbs needs none.
+
+        Rows of Gibbs chains come in turn, so that neighbours are of different chains.
         """
         check_fitted(self, "model_")
         model, n_samples = self.model_, positive_int(n_samples, "n_samples")
@@ -125,7 +126,6 @@ class FittedMachine(BaseEstimator):
         n_sweeps = THINNING * -(-n_samples // n_chains)
         options: Any = {"n_chains": n_chains, "burn_in": BURN_IN, "thinning": THINNING}
         chains = gibbs(model, n_sweeps, random_state=random_state, **options).chains
-        # in turn, so that neighbours are of different chains
         return chains.transpose(1, 0, 2).reshape(-1, model.n_sites)[:n_samples]
 
     def conditional(self, X: object) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import mapping
 from herder._errors import ParameterError
+from herder._validation import mapping
 from herder.data.variables import Variable
 
 if TYPE_CHECKING:

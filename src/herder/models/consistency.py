@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from herder._arguments import of_kind
 from herder._errors import ParameterError
+from herder._validation import of_kind
 from herder.core.summary import Block, Facts, Summary, Table, Text, counted
 from herder.models.binned import bin_facts, bin_sections
 from herder.models.disclosure import identifying

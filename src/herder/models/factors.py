@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import of_kind
+from herder._validation import of_kind
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from herder._arguments import flag
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number, plain_array, real_array
+from herder._validation import finite_number, flag, plain_array, real_array
 
 __all__ = [
     "Adjacency",

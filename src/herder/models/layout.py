@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import (
+from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import (
+    finite_number,
     flag,
     iterated,
     listed,
     of_kind,
+    real_array,
 )
-from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number, real_array
 from herder.data.variables import Variable
 
 __all__ = [

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import iterated, listed, of_kind
 from herder._errors import ParameterError
-from herder._validation import one_of, positive_int, row_weights
+from herder._validation import iterated, listed, of_kind, one_of, positive_int, row_weights
 from herder.core.summary import Summarised, Summary
 from herder.data.variables import Bins, Codes, Variable, encode
 from herder.models.conditional import conditional_tables

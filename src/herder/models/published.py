@@ -53,9 +53,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed
 from herder._errors import ParameterError
-from herder._validation import plain_array, positive_number, real_array
+from herder._validation import listed, plain_array, positive_number, real_array
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
 from herder.data.csv_table import csv_names

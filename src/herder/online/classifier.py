@@ -15,11 +15,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     fit_rows,
+    flag,
     generator,
     non_negative_int,
     one_of,
@@ -40,17 +40,18 @@ from herder.core.plain import (
 from herder.core.state import State
 from herder.online.fitted import FittedClassifier
 from herder.online.full import FullWeights
-from herder.online.inputs import RandomState, RowsLike, hold_back
-from herder.online.labels import (
+from herder.online.inputs import (
+    RandomState,
+    RowsLike,
     class_factors,
     distinct_labels,
-    join_labels,
+    hold_back,
     place_labels,
     read_known,
     read_labels,
 )
 from herder.online.rules import Rule
-from herder.online.weights import DiagonalWeights, PassCounts, TrainingPass
+from herder.online.weights import DiagonalWeights, PassCounts, RowMatrix, TrainingPass
 
 __all__ = ["OnlineClassifier"]
 
@@ -70,7 +71,6 @@ LASTING = (
     "coef0",
     "budget",
 )
-
 
 #: Largest rate of a row: C is at most 1e100, and the square of a rate must be finite.
 LARGEST_RATE = 1e150
@@ -125,9 +125,8 @@ class OnlineClassifier(FittedClassifier):
             labels = read_labels(y, rows.shape[0])
             classes, places = distinct_labels(labels)
             if len(classes) < 2 and self.new_classes == "error":
-                got = (
-                    f"one class, {classes.tolist()[0]!r}; new_classes='add' lets others come later"
-                )
+                one, remedy = classes.tolist()[0], "new_classes='add' lets others come later"
+                got = f"one class, {one!r}; {remedy}"
                 raise ParameterError("y", "have at least two classes", got=got)
             rates = self._rates(weight, places, classes, whole=True)
             if not rates.any():
@@ -193,33 +192,44 @@ class OnlineClassifier(FittedClassifier):
             weight = row_weights(sample_weight, rows.shape[0])
             labels = read_labels(y, rows.shape[0])
             known = None if classes is None else read_known(classes)
-            if first:
-                self._open(rows.shape[1], labels, known)
-            else:
-                self._check_unchanged()
+            if not first:
                 self._meet(known)
-            places = self._places(labels)
-            rates = self._rates(weight, places, self.classes_, whole=False)
-            turns = np.arange(rows.shape[0])
-            done = self._learn(TrainingPass(rows, places, rates, turns), rule, finite=False)
-            self.last_batch_ = done
-            if count:
-                self._wrong += done.n_wrong
-                self._tested += len(turns)
-            self.n_seen_ += len(turns)
-            self.n_iter_ = 1
+            elif known is None and self.new_classes == "error":
+                text = "be given at the first call of partial_fit, or new_classes='add'"
+                raise ParameterError("classes", text)
+            else:
+                self._open(rows.shape[1], distinct_labels(labels)[0] if known is None else known)
+            self._learn_batch(rows, self._places(labels), weight, rule, count=count, finite=False)
         return self
 
-    def _open(self, n_features: int, labels: NDArray[Any], known: NDArray[Any] | None) -> None:
+    def _open(self, n_features: int, classes: NDArray[Any]) -> None:
         """Begin a model at the first batch."""
-        if known is None and self.new_classes == "error":
-            rule = "be given at the first call of partial_fit, or new_classes='add'"
-            raise ParameterError("classes", rule)
-        self.classes_ = distinct_labels(labels)[0] if known is None else known
-        if len(self.classes_) < 2 and self.new_classes == "error":
-            raise ParameterError("classes", "have at least two classes", self.classes_.tolist())
-        self._start(self._new_weights(n_features, len(self.classes_)))
+        if len(classes) < 2 and self.new_classes == "error":
+            raise ParameterError("classes", "have at least two classes", classes.tolist())
+        self.n_features_in_, self.classes_ = n_features, classes
+        self._start(self._new_weights(n_features, len(classes)))
         self._wrong, self._tested, self.n_seen_, self.n_updates_ = 0, 0, 0, 0
+
+    def _learn_batch(
+        self,
+        rows: RowMatrix,
+        places: NDArray[np.intp],
+        weight: NDArray[np.float64],
+        rule: Rule,
+        *,
+        count: bool,
+        finite: bool = True,
+    ) -> PassCounts:
+        """Learn rows in their order, once; ``places`` are those of their classes."""
+        rates = self._rates(weight, places, self.classes_, whole=False)
+        training = TrainingPass(rows, places, rates, np.arange(rows.shape[0]))
+        self.last_batch_ = done = self._learn(training, rule, finite=finite)
+        if count:
+            self._wrong += done.n_wrong
+            self._tested += rows.shape[0]
+        self.n_seen_ += rows.shape[0]
+        self.n_iter_ = 1
+        return done
 
     def _start(self, weights: Any) -> None:
         self._weights = weights
@@ -251,7 +261,7 @@ class OnlineClassifier(FittedClassifier):
                 f"{done.n_left_out} of {len(training.order)} rows were left out: their squared "
                 "length is beyond what a float can hold; scale X",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return done
 
@@ -267,7 +277,8 @@ class OnlineClassifier(FittedClassifier):
         return place_labels(labels, self.classes_)[0]
 
     def _meet(self, known: NDArray[Any] | None) -> None:
-        """Take the list of classes of a later call."""
+        """Take the list of classes of a later call, if there is one."""
+        self._check_unchanged()
         if known is not None and self.new_classes == "add":
             self._join(known)
         elif known is not None and not np.array_equal(known, self.classes_):
@@ -277,7 +288,7 @@ class OnlineClassifier(FittedClassifier):
     def _join(self, labels: NDArray[Any]) -> None:
         known = self.classes_
         place_labels(labels, known)  # of one kind
-        self.classes_ = join_labels(known, labels)
+        self.classes_ = np.union1d(known, distinct_labels(labels)[0])
         if len(self.classes_) > len(known):
             places = np.searchsorted(self.classes_, known)
             self._weights = self._weights.spread(places, len(self.classes_))
@@ -387,9 +398,3 @@ class OnlineClassifier(FittedClassifier):
         model._start(weights)
         model._beside = dict(header["meta"])
         return model
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse rows are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed
 from herder._deprecated import renamed_names
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import check_fitted
+from herder._validation import check_fitted, listed
 from herder.core.blas import one_blas_thread
 from herder.online.full import FullWeights
 from herder.online.gaussian import GaussianClassifier

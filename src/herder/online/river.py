@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number
+from herder._validation import finite_number, listed, of_kind
 from herder.online.classifier import OnlineClassifier
 from herder.online.gaussian import NHERD, GaussianClassifier
 from herder.online.voted import VotedPerceptron

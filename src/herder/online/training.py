@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._errors import ParameterError
-from herder._validation import require_memory
+from herder._validation import fit_rows, require_memory, row_weights
 from herder.core.lanes import Progress
 from herder.core.summary import listed
 from herder.data.batches import Batch, join_batches
@@ -143,13 +142,15 @@ class BatchTrainer:
         X, model = batch.X, self.model
         if X.shape[1] < self.width:
             X.resize((len(batch), self.width))
-        y = self._values(batch)
-        classes = None if hasattr(model, "classes_") else np.array(self.classes)
+        if not self.width:
+            fit_rows(model, X)  # which refuses them
+        places = self._places(batch)
+        weight = np.ones(len(batch))
+        if batch.weight is not None:
+            weight = row_weights(batch.weight, len(batch))
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
             warnings.filterwarnings("ignore", ".* rows were left out", RuntimeWarning)
-            model.partial_fit(X, y, classes=classes, sample_weight=batch.weight, count=count)
-        done = model.last_batch_
+            done = model._learn_batch(X, places, weight, model._checked_rule(), count=count)
         n_models = model._weights.n_blocks if model.multi_class == "one-vs-rest" else 1
         self.count.rows += len(batch)
         self.count.wrong += done.n_wrong
@@ -159,31 +160,39 @@ class BatchTrainer:
             values = X.data if hasattr(X, "indptr") else X
             self.count.squares += float(np.linalg.norm(values)) ** 2
 
-    def _values(self, batch: Batch) -> NDArray[Any]:
-        """Return the classes of the rows; a label that is none of them is refused by its place."""
+    def _places(self, batch: Batch) -> NDArray[np.intp]:
+        """Return the place of each row's label in the list of classes, which may grow.
+
+        A label that cannot be one is refused with the place of its row.
+        """
         if self.kind is None:
             self.expect(batch.names, batch.X.shape[1])
-        values: list[Any] = [self.classes[0]] * len(batch.names)
+        model, values = self.model, dict[int, Any]()
         for code in map(int, np.unique(batch.codes)):
             try:
                 values[code] = self._value(batch.names[code])
-            except ParameterError:
-                raise
             except ValueError as error:
                 row = int(np.flatnonzero(batch.codes == code)[0])
                 raise ValueError(f"{batch.place(row)}: {error}") from None
-        return np.array(values)[batch.codes]
+            if values[code] not in self._known:
+                self._known.add(values[code])
+                self._require_room(self.width)
+        if not hasattr(model, "classes_"):
+            model._open(self.width, np.array(self.classes))
+        model._meet(np.array(list(values.values())) if model.new_classes == "add" else None)
+        classes = {label: place for place, label in enumerate(model.classes_.tolist())}
+        places = np.zeros(len(batch.names), np.intp)
+        for code, value in values.items():
+            places[code] = classes[value]
+        return places[batch.codes]
 
-    def _value(self, name: str) -> Any:
+    def _value(self, name: str) -> int | str:
         value = label_value(name, self.kind or "text")
-        if value not in self._known:
-            if self.model.new_classes == "error":
-                raise ValueError(
-                    f"label must be one of {_shown(self.classes)}, got {name!r}; --new-classes "
-                    "lets classes come later"
-                )
-            self._known.add(value)
-            self._require_room(self.width)
+        if value not in self._known and self.model.new_classes == "error":
+            raise ValueError(
+                f"label must be one of {_shown(self.classes)}, got {name!r}; --new-classes lets "
+                "classes come later"
+            )
         return value
 
     def _require_room(self, width: int) -> None:

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import listed, mapping
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import plain_array, real_array
+from herder._validation import listed, mapping, plain_array, real_array
 
 __all__ = ["by_label", "indices", "numbers", "require_drawable", "texts"]
 

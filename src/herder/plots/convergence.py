@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from herder._arguments import listed, of_kind
 from herder._errors import ParameterError, ParameterTypeError
+from herder._validation import listed, of_kind
 from herder.plots._inputs import by_label, numbers
 from herder.plots._style import BESIDE, GREY, SERIES, Figure, line_style, log_line, new_figure
 from herder.samplers.scan_check import ScanReport

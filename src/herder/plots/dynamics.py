@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import iterated, of_kind
 from herder._errors import ParameterError
+from herder._validation import iterated, of_kind
 from herder.core.dynamics import Step
 from herder.core.enumerated import EnumeratedSystem
 from herder.plots._inputs import numbers, texts

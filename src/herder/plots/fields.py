@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from herder._arguments import flag, of_kind
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import check_fitted, finite_number, plain_array
+from herder._validation import check_fitted, finite_number, flag, of_kind, plain_array
 from herder.models.exact import Exact
 from herder.models.graph import check_shape
 from herder.models.pairwise import PairwiseModel

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import of_kind
 from herder._errors import ParameterError
-from herder._validation import one_of
+from herder._validation import of_kind, one_of
 from herder.fields.live import Trace
 from herder.fields.synthesis import Synthesis
 from herder.learn.comparison import FitCheck

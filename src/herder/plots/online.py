@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import flag, of_kind
 from herder._errors import ParameterError
-from herder._validation import check_fitted, finite_number, one_of, positive_int, positive_number
+from herder._validation import (
+    check_fitted,
+    finite_number,
+    flag,
+    of_kind,
+    one_of,
+    positive_int,
+    positive_number,
+)
 from herder.online.classifier import OnlineClassifier
 from herder.online.confidence import ConfidenceWeighted
 from herder.online.gaussian import AROW, NHERD, GaussianClassifier, SecondOrderPerceptron

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder._arguments import check_function
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import plain_array, positive_int, row_weights
+from herder._validation import check_function, plain_array, positive_int, row_weights
 from herder.kernel.result import Thinning
 from herder.plots._inputs import indices, numbers, require_drawable, texts
 from herder.plots._style import GREY, INK, SERIES, Figure, log_line, new_figure, tidy

@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from herder._arguments import function_or_none
 from herder._errors import ParameterError
-from herder._validation import generator, one_of, positive_int
+from herder._validation import function_or_none, generator, one_of, positive_int
 from herder.core.lanes import Progress, WorkUnit, run_lanes
 from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of

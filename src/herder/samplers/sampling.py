@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from herder._arguments import of_kind
 from herder._errors import ParameterError
+from herder._validation import of_kind
 from herder.core.files import PathLike
 from herder.core.plain import Arrays, Header
 from herder.core.state import State, load_as, nest, unnest, write_state
