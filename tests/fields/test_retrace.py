@@ -112,13 +112,13 @@ def test_the_cases_reach_restarts_and_every_engine():
     """The suite would prove little if no case had to restart, or if a loop never served."""
     rows = coupled_rows(20, 8, seed=1)
     for order, encoding in itertools.product((2, 3), ("01", "indicator")):
-        engines, system = check_retrace(rows, order, encoding, "rows", n_steps=120)
+        engines, system = check_retrace(rows, order, encoding, "rows", n_steps=300)
         assert engines == [CliqueHerd, BinaryHerd] + ([AtomHerd] if order == 2 else [])
         assert system.restarts > 2
         assert system.violations == 0
-        _, system = check_retrace(rows, order, encoding, "visited", n_steps=120)
+        _, system = check_retrace(rows, order, encoding, "visited", n_steps=300)
         assert system.restarts > 2
-        _, system = check_retrace(rows, order, encoding, "none", n_steps=120)
+        _, system = check_retrace(rows, order, encoding, "none", n_steps=300)
         assert system.violations > 2
 
 
