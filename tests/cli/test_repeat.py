@@ -33,20 +33,14 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "typed",
     [
-        pytest.param(
-            "thin 'my draws.csv' -n 5 -o few.csv --standardise --no-mmd --drop kind --drop w",
-            marks=pytest.mark.slow,
-        ),
+        "thin 'my draws.csv' -n 5 -o few.csv --standardise --no-mmd --drop kind --drop w",
         "thin 'my draws.csv' -n 6 -o few.csv --no-standardize --label-column kind --mmd "
         "--no-refine --indices picks.npz --kernel laplace --bandwidth 1.5 --columns x,'y z' "
         "--max-memory 1G",
         "synth \"it's.csv\" -n 40 -o 'a b.csv' --where v=1 --where w=0 --count-above 2 --order 3",
         "sample edges.csv -n 20 -o states.npz --states=-1,1 --evidence 0=-1 --chains 2 "
         "--tempering 1,2 --marginals sites.csv --random-state 3",
-        pytest.param(
-            "sample ising:4x4 -n 20 -o states.npz --method herded-gibbs --order checkerboard",
-            marks=pytest.mark.slow,
-        ),
+        "sample ising:4x4 -n 20 -o states.npz --method herded-gibbs --order checkerboard",
         'learn field "it\'s.csv" -o m.safetensors --alpha 0.01 --drop v --drop w --skip-gaps '
         '--test "it\'s.csv"',
     ],

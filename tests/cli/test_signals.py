@@ -79,7 +79,7 @@ def thin(
     "moments",
     [
         "importing typer",
-        pytest.param("importing herder.data.sample", marks=pytest.mark.slow),
+        "importing herder.data.sample",
         "importing scipy",
         "completing",
         "completing, removing",  # twice
@@ -95,7 +95,7 @@ def test_a_signal_before_the_files_are_placed_leaves_none(tmp_path, draws, momen
     ("moment", "number", "code"),
     [
         ("after the first move", signal.SIGINT, 130),
-        pytest.param("after the first move", signal.SIGTERM, 143, marks=pytest.mark.slow),
+        ("after the first move", signal.SIGTERM, 143),
         ("before the summary", signal.SIGINT, 130),
     ],
 )
@@ -105,10 +105,7 @@ def test_a_signal_while_the_files_are_placed_leaves_all(tmp_path, draws, moment,
     assert sorted(os.listdir(tmp_path)) == ["few.npy", "which.npy"]
 
 
-@pytest.mark.parametrize(
-    "moment",
-    ["after the summary", pytest.param("at exit", marks=pytest.mark.slow), "shutting down"],
-)
+@pytest.mark.parametrize("moment", ["after the summary", "at exit", "shutting down"])
 def test_a_signal_after_all_was_printed_changes_nothing(tmp_path, draws, moment):
     run = thin(tmp_path, draws, moment)
     assert (run.returncode, run.stderr) == (0, "")
