@@ -31,6 +31,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
+from tests import compiling
+
 __all__ = [
     "BAD",
     "CRASH",
@@ -174,6 +176,9 @@ def _work(maker: str, todo: str, start: str, seconds: str, megabytes: str, *give
     os.dup2(2, 1)  # what cases print must not come between
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import_module(maker.split(":")[0])
+    if "numba" in sys.modules:
+        compiling.take_turns()
     attempt = _made(maker, given)
     print("ready", file=out)
     if sys.platform == "linux":

@@ -122,7 +122,9 @@ def herd_atoms(
             states[t, i] = on[i] - first[i]
         if remember:
             size = pool.shape[0]
-            pool[tally[STEPS] % size if tally[POOL] == size else tally[POOL]] = states[t]
+            place = tally[STEPS] % size if tally[POOL] == size else tally[POOL]
+            for i in range(n):
+                pool[place, i] = states[t, i]
             tally[POOL] = min(size, tally[POOL] + 1)
         # drift of the fields, d <n, phi> / d atom, and with it the pull <n, phi>
         for b in range(n_atoms):

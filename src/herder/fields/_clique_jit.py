@@ -159,8 +159,11 @@ def herd_cliques(
                 tally[VIOLATIONS] += 1
         if remember:
             size = herd.pool.shape[0]
-            herd.pool[tally[STEPS] % size if tally[POOL] == size else tally[POOL]] = herd.state
+            place = tally[STEPS] % size if tally[POOL] == size else tally[POOL]
+            for i in range(herd.state.shape[0]):
+                herd.pool[place, i] = herd.state[i]
             tally[POOL] = min(size, tally[POOL] + 1)
-        states[t] = herd.state
+        for i in range(herd.state.shape[0]):
+            states[t, i] = herd.state[i]
         _update(herd)
         tally[STEPS] += 1

@@ -111,6 +111,8 @@ class BinaryHerd(Engine):
         pull1, pull2, empty_pull = self._in_empty_state(target)
         single, pair, empty = self._in_empty_state(level)
         triples = self.order == 3 and self.signed
+        # large pairs are floats, as pairs of signed triples are, up to 2^53: one compilation
+        self._debts = (np.float64,) if triples else (np.int32, np.float64, np.int64)
         self._fired = self.total  # what one step adds to debt2, at most
         if self.signed:
             self._fired *= 4 * (self._rates[1] + width) if triples else 4
@@ -140,7 +142,7 @@ class BinaryHerd(Engine):
             target2=fitted(pull2, 0, np.int32),
             target3=fitted(target[2], 0, np.int16),
             single=single.astype(float),
-            debt2=fitted(-pair, self._fired, np.float64 if triples else np.int32),
+            debt2=fitted(-pair, self._fired, np.int32, self._debts),
             count3=count3,
             lift=np.zeros(width),
             count1=count[0].astype(float),
@@ -220,7 +222,7 @@ class BinaryHerd(Engine):
             rows3 = herd.rows3.astype(_sums(count3), copy=False)
             self._herd = herd = herd._replace(count3=count3, rows3=rows3)
             room = room_in(count3, 1)
-        debt2 = fitted(debt2, self._fired, herd.debt2.dtype)
+        debt2 = fitted(debt2, self._fired, herd.debt2.dtype, self._debts)
         self._herd = herd._replace(debt2=debt2)
         return min(MAX_STEPS, room, room_in(debt2, self._fired))
 

@@ -1,5 +1,6 @@
 """What the compiled loops of moment herding have in common: live arrays, and room in them."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ __all__ = ["MAX_STEPS", "Engine", "fitted", "room_in"]
 #: Steps of the compiled loop at a time; the clock is folded away in between.
 MAX_STEPS = 2**16
 
-#: Counts are int32 while that leaves room for this many steps, else int64.
+#: Counts are int32 while that leaves room for this many steps, else wider.
 MIN_STEPS = 2**10
 
 
@@ -88,11 +89,15 @@ def room_in(table: NDArray[Any], step: int) -> int:
     return (_limit(table.dtype) - largest) // step
 
 
-def fitted(table: NDArray[np.integer], step: int, least: Any) -> NDArray[Any]:
-    """Return the table in the narrowest type from ``least`` on with room for `MIN_STEPS` steps."""
+def fitted(
+    table: NDArray[np.integer],
+    step: int,
+    least: Any,
+    kinds: Sequence[Any] = (np.int16, np.int32, np.int64),
+) -> NDArray[Any]:
+    """Return the table in the first type from ``least`` on with room for `MIN_STEPS` steps."""
     largest = int(np.abs(table).max(initial=0)) + MIN_STEPS * step
-    floating = np.dtype(least).kind == "f"
-    for kind in (np.float64,) if floating else (np.int16, np.int32, np.int64):
+    for kind in kinds:
         if np.dtype(kind).itemsize >= np.dtype(least).itemsize and largest <= _limit(kind):
             return table.astype(kind, copy=False)
     raise OverflowError("weights must stay below 2^53 units: herd fewer steps")

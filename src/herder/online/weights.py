@@ -126,8 +126,9 @@ class DiagonalWeights:
                 _relax(table, past.ages, len(order), rule)
             else:
                 mean, variance = table[:, 0].copy(), table[:, 1].copy()
+                rows = _read_only(training.rows)
                 done = _jit.learn_dense(
-                    training.rows, turns, mean, variance, scores[b], past, rule, self.bias
+                    rows, turns, mean, variance, scores[b], past, rule, self.bias
                 )
                 table[:, 0], table[:, 1] = mean, variance
             if not np.may_share_memory(table, self.table):
@@ -159,8 +160,9 @@ class DiagonalWeights:
             means = np.ascontiguousarray(self.table[:, :, 0].T)
             variances = np.ascontiguousarray(self.table[:, :, 1].T)
             past = _jit.Past(self.seen, np.ascontiguousarray(drift.T), ages)
+            rows = _read_only(training.rows)
             done = _jit.learn_classes_dense(
-                training.rows, turns, means, variances, picks, past, rule, self.bias
+                rows, turns, means, variances, picks, past, rule, self.bias
             )
             self.table[:, :, 0], self.table[:, :, 1] = means.T, variances.T
             if self.drift is not None:
@@ -243,6 +245,13 @@ class DiagonalWeights:
 def _prior_table(size: int, n_blocks: int) -> NDArray[np.float64]:
     # tile writes the table once, in large pages of memory
     return np.tile(np.array([0.0, 1.0]), (size, n_blocks)).reshape(size, n_blocks, 2)
+
+
+def _read_only(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return a view that cannot be written to: one compilation, whether the rows can or not."""
+    view = rows.view()
+    view.flags.writeable = False
+    return view
 
 
 def _column(drift: NDArray[np.float64] | None, b: int) -> NDArray[np.float64]:
