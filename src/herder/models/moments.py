@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._arguments import iterated, listed, of_kind
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int, row_weights
-from herder.core.summary import Summarised
+from herder.core.summary import Summarised, Summary
 from herder.data.variables import Bins, Codes, Variable, encode
 from herder.models.conditional import conditional_tables
 from herder.models.counting import count_binary, count_cells
@@ -327,7 +327,6 @@ class Moments(Summarised):
         return reduce(add, parts, self)
 
     small_cells, merge_small, rounded = small_cells, merge_small, rounded
-    summary = moments_summary
 
     def __repr__(self) -> str:
         """Return what is counted, not every count."""
@@ -335,6 +334,10 @@ class Moments(Summarised):
         rows = "counts of tables with other totals" if total is None else f"{total} rows"
         tables = f"{len(self.cliques)} tables up to order {self.order}"
         return f"Moments({self.n_variables} columns, {tables}, {rows})"
+
+    def summary(self) -> Summary:
+        """Return what is counted, and whether the counts contradict each other."""
+        return moments_summary(self)
 
     @property
     def is_binary(self) -> bool:
