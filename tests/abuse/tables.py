@@ -23,7 +23,7 @@ from herder.data.broken import BrokenRows
 from herder.data.features import choose_columns
 from herder.data.labelled import InputSpec, open_labelled
 from herder.data.sample import Roles, read_sample
-from herder.models.published import is_plain_table
+from herder.models.published import open_input
 from tests.abuse.running import REFUSED, SAME
 
 #: It is read, and holds something else.
@@ -77,7 +77,7 @@ def binary(path: Path) -> Any:
 
 def counts(path: Path) -> Any:
     found = Moments.load(path, contradictions="allow")
-    assert is_plain_table(path, LIMIT)
+    assert isinstance(open_input(path, LIMIT), Moments)
     return [found.names, [v.values for v in found.variables], found.counts, found.totals]
 
 

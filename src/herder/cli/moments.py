@@ -71,19 +71,19 @@ def moments(
     if merge_small and min_count is None:
         raise ParameterError("merge_small", "go with --min-count", got="it alone")
     from herder import Moments
-    from herder.data import open_table
     from herder.data.sample import split_names
     from herder.data.variables import file_bins
-    from herder.models.consistency import moments_title
-    from herder.models.disclosure import identifying, merge_categories
-    from herder.models.published import is_plain_table, load
+    from herder.models.disclosure import merge_categories
+    from herder.models.published import open_input
+    from herder.models.summary import identifying, moments_title
 
     limit = run.max_memory
-    if is_plain_table(table, limit):
+    given = open_input(table, limit)
+    if isinstance(given, Moments):
         run.refuse({"drop"}, "for a file of counts")
-        counts = load(table, limit)
+        counts = given
     else:
-        source, chosen = open_table(table, max_memory=limit), parse_bins(bins)
+        source, chosen = given, parse_bins(bins)
         source = source.without(split_names(drop, source.names, "drop", table))
         counts = Moments.from_chunks(
             source.within(limit, "counting", run.progress),

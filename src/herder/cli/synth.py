@@ -98,20 +98,10 @@ def synth(
     run.progress(0.0, f"opening {table.name}")  # a long text file is looked through
     part = run.part(output)
     from herder import MomentHerder, Moments
-    from herder.data import open_table, write_table
+    from herder.data import write_table
     from herder.data.sample import split_names
-    from herder.models.published import is_plain_table, load
+    from herder.models.published import open_input
 
-    limit = run.max_memory
-    plain = is_plain_table(table, limit)
-    given = load(table, limit) if plain else open_table(table, max_memory=limit)
-    if isinstance(given, Moments):
-        run.refuse({"drop"}, "for a file of counts")
-    else:
-        given = given.without(split_names(drop, given.names, "drop", table))
-    if isinstance(given, Moments) and order not in (2, given.order):  # 2 is for tables
-        rule = f"be left out for a file of counts, which has order {given.order}"
-        raise ParameterError("order", rule, order)
     model = MomentHerder(
         order,
         encoding=encoding,
@@ -121,14 +111,20 @@ def synth(
         bins=n_bins,
         contradictions=contradictions,
     )
+    given = open_input(table, run.max_memory)
     if isinstance(given, Moments):
+        run.refuse({"drop"}, "for a file of counts")
+        if order not in (2, given.order):  # 2 is for tables
+            rule = f"be left out for a file of counts, which has order {given.order}"
+            raise ParameterError("order", rule, order)
         model.fit_moments(given)
     else:
-        model.fit_source(given, max_memory=limit, progress=run.progress)
+        source = given.without(split_names(drop, given.names, "drop", table))
+        model.fit_source(source, max_memory=run.max_memory, progress=run.progress)
     names = model.moments_.names
     made = model.synthesise(
         n,
-        where=[_condition(text, names) for text in where],
+        where=[_condition(text, names) for text in where] or None,
         count_above=count_above,
         count_cells=run.report is not None,
         progress=run.progress,

@@ -18,7 +18,7 @@ from herder.data.broken import BrokenRows
 from herder.data.numerals import INT, NUMBER, SPECIAL
 from herder.data.source import TEXT_BYTES, Block, BrokenRow, Chunk, TableSource
 
-__all__ = ["csv_names", "is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
+__all__ = ["is_csv_number", "open_csv", "write_csv", "write_csv_rows"]
 
 #: Fields that are read at a time while the types are found.
 CSV_BLOCK = 2**17
@@ -30,15 +30,11 @@ MAX_LINE, SCANNED = 256 * 2**20, 2**20
 MAX_DIGITS = 20
 
 
-def csv_names(path: Path) -> list[str]:
-    """Return the first row of a file, whatever it holds, if the file is text."""
-    _require_text(path)
-    return next(_blocks(path, 1))[1][0]
-
-
 def open_csv(path: Path, broken: BrokenRows) -> TableSource:
     """Open a file after a first pass that finds column types; ``broken`` takes broken rows."""
-    names = _header(path, csv_names(path))
+    _require_text(path)
+    _, (first, *_) = next(_blocks(path, 1))
+    names = _header(path, first)
     kinds = ["int"] * len(names)
     missing, valued = [False] * len(names), [False] * len(names)
     n_rows = 0

@@ -122,7 +122,7 @@ class TableSource:
     path : Path
         The file.
     names : tuple of str
-        Its columns.
+        Its columns, or those of them that are wanted.
     n_rows : int
         Rows that are not broken.
     row_bytes : int
@@ -148,16 +148,7 @@ class TableSource:
         left = tuple(name for name in self.names if name not in names)
         if not left:
             raise ParameterError("drop", f"leave a column of {self.path}", got="all of them")
-
-        def read(n_rows: int) -> Iterator[Block]:
-            before = 0
-            for found in self.read(n_rows):
-                if isinstance(found, dict):
-                    found = Block(found, np.arange(len(found[left[0]])) + before + 1)
-                before += len(found)
-                yield replace(found, columns={name: found.columns[name] for name in left})
-
-        return replace(self, names=left, read=read)
+        return replace(self, names=left)
 
     def blocks(self, max_bytes: int = CHUNK_BYTES) -> Iterator[Block]:
         """Yield consecutive rows with their places, about ``max_bytes`` at a time."""
@@ -166,10 +157,9 @@ class TableSource:
         try:
             for found in self.read(max(1, max_bytes // max(1, self.row_bytes))):
                 if isinstance(found, dict):
-                    places = np.arange(len(found[self.names[0]])) + before + 1
-                    found = Block(found, places)
+                    found = Block(found, np.arange(len(found[self.names[0]])) + before + 1)
                 before += len(found)
-                yield found
+                yield replace(found, columns={name: found.columns[name] for name in self.names})
         except (ValueError, OSError):
             require_unchanged(self.path, self.stamp)  # which explains it better
             raise

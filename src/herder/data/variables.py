@@ -60,6 +60,8 @@ class Variable:
         Size of the alphabet.
     is_binary : bool
         Whether the labels are 0 and 1 (or False and True).
+    scale : int, str or None
+        That of its bins: decimals of numbers, unit of dates; None without an `Interval`.
     """
 
     name: str
@@ -68,12 +70,22 @@ class Variable:
     edges: tuple[float, ...] | None = None
     n_values: int = field(init=False, repr=False, compare=False)
     is_binary: bool = field(init=False, repr=False, compare=False)
+    scale: int | str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         of_kind(self.name, "name", str, "a text")
         of_kind(self.values, "values", tuple, "a tuple of labels")
         object.__setattr__(self, "n_values", len(self.values))
         object.__setattr__(self, "is_binary", self.values == (0, 1))
+        scales = (value.scale for value in self.values if isinstance(value, Interval))
+        object.__setattr__(self, "scale", next(scales, None))
+
+    @classmethod
+    def binned(
+        cls, name: str, bins: Sequence[Hashable], dtype: str, *, missing: bool
+    ) -> "Variable":
+        """Return a column of bins, in order, and of missing values if there are any."""
+        return cls(name, (*bins, None) if missing else tuple(bins), dtype, inner_edges(bins))
 
     is_switch = renamed_attribute("is_switch", "is_binary")
 
@@ -84,7 +96,7 @@ class Variable:
         a number (or date) stands for the bin that holds it.
         """
         if self.edges is not None and label is not None:
-            found = find_bin(self.values, self.edges, _number(label, _date_scale(self)))
+            found = find_bin(self.values, self.edges, _number(label, self.scale))
             if found is not None:
                 return found
         for position, value in enumerate(self.values if isinstance(label, Hashable) else ()):
@@ -165,11 +177,11 @@ def encode(
     ]
     if len(variables) != len(columns):
         raise ParameterError("X", f"have {len(variables)} columns", len(columns))
-    auto = auto_bins(len(columns[0].index), positive_int(order, "order"))
+    order = positive_int(order, "order")
     out: list[Variable] = []
     for column, known, n in zip(columns, variables, _n_bins(bins, columns), strict=True):
         _check_column(column, missing)
-        out.append(known or _measurement(column, n, auto) or _category(column))
+        out.append(known or _measurement(column, n, order) or _category(column))
     rows = np.empty((len(columns[0].index), len(columns)), dtype=code_dtype(out))
     numbers: dict[int, NDArray[np.float64]] = {}
     for j, (column, variable) in enumerate(zip(columns, out, strict=True)):
@@ -291,19 +303,17 @@ def _check_column(column: Column, missing: str) -> None:
         raise ParameterError("X", "be finite", got=f"infinity in column {column.name!r}")
 
 
-def _measurement(column: Column, n_bins: Any, auto: int) -> Variable | None:
+def _measurement(column: Column, n_bins: Any, order: int) -> Variable | None:
     """Bin a column of numbers or dates if it has many distinct values, or as it is known."""
     n_distinct, found = len(column.present), None
     if isinstance(n_bins, Variable):
         found = tuple(value for value in n_bins.values if value is not None), n_bins.dtype
     elif n_bins == "auto" and n_distinct > MAX_LABELS:
-        found = bins_of(column, auto, tails=True)
+        found = bins_of(column, auto_bins(len(column.index), order), tails=True)
     elif isinstance(n_bins, int) and n_distinct > n_bins:
         found = bins_of(column, n_bins, tails=False)
     if found is not None:
-        values, dtype = found
-        missing = (None,) if None in column.labels else ()
-        return Variable(column.name, (*values, *missing), dtype, inner_edges(values))
+        return Variable.binned(column.name, *found, missing=None in column.labels)
     if n_distinct > MAX_FLOAT_LABELS and column.is_numeric:
         distinct = np.array(column.present, dtype=float)
         if (distinct != np.rint(distinct)).any():
@@ -334,15 +344,13 @@ def _codes_of(column: Column, variable: Variable) -> NDArray[np.intp]:
     if None in column.labels and None not in position:
         raise ValueError(f"column {variable.name!r} must not have missing values here")
     if variable.edges is not None:
-        dates = _date_scale(variable)
-        if dates is not None:
-            numbers = date_ticks(column.labels, dates)
+        kind, numbers = "numbers", None
+        if isinstance(variable.scale, str):
+            kind, numbers = "dates", date_ticks(column.labels, variable.scale)
         elif column.is_numeric or not column.present:
             numbers = np.array(column.labels, dtype=float)  # None becomes NaN
-        else:
-            numbers = None
         if numbers is None:
-            kind, found = "numbers" if dates is None else "dates", _short(column.present)
+            found = _short(column.present)
             raise ValueError(f"column {variable.name!r} must hold {kind}, got {found}")
         codes = np.searchsorted(variable.edges, numbers, side="right")
         return np.where(np.isnan(numbers), position.get(None, -1), codes)
@@ -373,19 +381,11 @@ def _n_bins(bins: Bins, columns: Sequence[Column]) -> list[Any]:
     return [int(n) if isinstance(n, np.integer) else n for n in found]
 
 
-def _date_scale(variable: Variable) -> str | None:
-    """Return the scale of a column whose bins are dates."""
-    for value in variable.values:
-        if isinstance(value, Interval):
-            return value.scale if isinstance(value.scale, str) else None
-    return None
-
-
-def _number(label: Any, dates: str | None) -> float:
+def _number(label: Any, scale: int | str | None) -> float:
     """Return a label as the number that edges are compared with, or NaN."""
-    if dates is not None:
+    if isinstance(scale, str):
         label = label.item() if isinstance(label, np.datetime64) else label
-        ticks = date_ticks([label], dates)
+        ticks = date_ticks([label], scale)
         return math.nan if ticks is None else float(ticks[0])
     try:
         return float(label) if isinstance(label, int | float | np.number | str) else math.nan

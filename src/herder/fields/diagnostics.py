@@ -195,8 +195,8 @@ class MomentDiagnostics(Summarised):
         title = f"{counted(self.n_steps, 'state')} that match moments"
         return Summary(title, [Facts(self.facts()), *self.warnings()], self.sections())
 
-    def facts(self) -> list[Fact]:
-        """Return the short form of the summary."""
+    def facts(self, note: str = "") -> list[Fact]:
+        """Return the short form of the summary, with a ``note`` on the moment error."""
         error = f"at most, for {', '.join(self.worst)}" if self.moment_error else "at most"
         if self.growth.verdict == "inconsistent moments":
             error += "; it will not fall: no table has all these counts"
@@ -215,7 +215,7 @@ class MomentDiagnostics(Summarised):
             units = f"counts of {counted(self.total, 'row')}, {how}"
         facts = [
             Fact("moments", form, "", units),
-            Fact("moment error", self.moment_error, ".2e", error),
+            Fact("moment error", self.moment_error, ".2e", error + note),
             Fact("restarts", self.restarts, "", RESTART_WORDS[self.restarts_at]),
             Fact("PCT violations", self.violations, "", f"of {counted(self.n_steps, 'step')}"),
             Fact("weights", growing, "", self.growth.reason),
@@ -225,14 +225,25 @@ class MomentDiagnostics(Summarised):
         return facts + self._copy_facts()
 
     def _copy_facts(self) -> list[Fact]:
+        """Return how many rows are copies, of any row and of unique ones, and what to expect."""
         how = "" if self.copies_binned is None else ", all values as written"
         facts: list[Fact] = []
         for found, label, what in (
             (self.copies, "", f"of the table{how}"),
             (self.copies_binned, ", binned", "of the table in all bins"),
         ):
-            if found is not None:
-                facts += _copy_facts(found, label, what)
+            if found is None:
+                continue
+            own = f"of its own rows {found.duplicate_share:.2%} equal another"
+            equal = f"equal a row {what}; {own}"
+            facts.append(Fact(f"copied rows{label}", found.copied, ".2%", equal))
+            if found.unique_copied is None:
+                continue
+            chance = f"about {found.unique_expected:.2%} by chance"
+            once = f"equal a row that is unique there; {chance}"
+            n = f"{found.unique_found:,} of {found.n_unique:,}"
+            facts.append(Fact(f"unique copied{label}", found.unique_copied, ".2%", once))
+            facts.append(Fact(f"unique found{label}", n, "", "of its unique rows were made"))
         return facts
 
     def warnings(self) -> list[Text]:
@@ -282,18 +293,6 @@ class MomentDiagnostics(Summarised):
                 "Copied rows", [Text(f"{ENTERED[self.restarts_at == 'rows']} {chance}"), *copied]
             ),
         ]
-
-
-def _copy_facts(found: Copies, label: str, what: str) -> list[Fact]:
-    """Return how many rows are copies, of any row and of unique ones, and how many by chance."""
-    own = f"of its own rows {found.duplicate_share:.2%} equal another"
-    facts = [Fact(f"copied rows{label}", found.copied, ".2%", f"equal a row {what}; {own}")]
-    if found.unique_copied is not None:
-        once = f"equal a row that is unique there; about {found.unique_expected:.2%} by chance"
-        n, there = f"{found.unique_found:,} of {found.n_unique:,}", "of its unique rows were made"
-        facts.append(Fact(f"unique copied{label}", found.unique_copied, ".2%", once))
-        facts.append(Fact(f"unique found{label}", n, "", there))
-    return facts
 
 
 def moment_diagnostics(live: MomentHerd, found: CopyCount | None = None) -> MomentDiagnostics:

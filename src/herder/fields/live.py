@@ -23,6 +23,7 @@ from herder._errors import ParameterError
 from herder._validation import non_negative_int, of_kind, one_of, plain_array, real_array
 from herder.core.plain import LARGEST_COUNT
 from herder.core.units import largest
+from herder.data.decoding import read_codes
 from herder.data.variables import code_dtype
 from herder.fields import atom, binary
 from herder.fields.atom import AtomHerd
@@ -147,17 +148,11 @@ class MomentHerd:
         self.rates = _as_rates(rates, self.features.n_features)
         if self.rates is not None:
             start = start * self.rates
-        nothing = np.zeros((0, moments.n_variables), dtype=np.int16)
-        first = np.zeros(moments.n_variables, dtype=np.int16)
+        nothing = np.zeros((1, moments.n_variables), dtype=np.int16)
         self._origin = self._digest()
-        position = Position(0, start, first, nothing, self._origin) if resume is None else resume
-        of_kind(position, "resume", Position, "a Position")
-        if position.origin != self._origin:
-            rule = "come from the same moments, encoding and rates"
-            raise ParameterError(
-                "resume", rule, got=f"one of {np.size(position.weights)} features"
-            )
-        self._check_position(position)
+        position = Position(0, start, nothing[0], nothing[:0], self._origin)
+        if resume is not None:
+            position = self._checked(resume)
         pool, order = self._pool(known, position.visited), _as_scan(scan, moments.n_variables)
         limit = min(non_negative_int(max_sweeps, "max_sweeps"), LARGEST_COUNT)
         setup = Setup(position.weights, position.state, position.t, pool, order, limit)
@@ -292,8 +287,14 @@ class MomentHerd:
             found.update(np.ascontiguousarray(part).tobytes())
         return found.hexdigest()
 
-    def _check_position(self, position: Position) -> None:
-        """Raise an error for a position that compiled code cannot use."""
+    def _checked(self, position: Position) -> Position:
+        """Return a position of this herd that compiled code can use."""
+        of_kind(position, "resume", Position, "a Position")
+        if position.origin != self._origin:
+            rule = "come from the same moments, encoding and rates"
+            raise ParameterError(
+                "resume", rule, got=f"one of {np.size(position.weights)} features"
+            )
         n, weights = self.features.n_features, np.asarray(position.weights)
         if weights.shape != (n,) or weights.dtype != np.int64:
             found = f"shape {weights.shape} of {weights.dtype}"
@@ -308,6 +309,7 @@ class MomentHerd:
             raise ParameterError("resume", f"hold at most {MEMORY} states visited", got=found)
         for codes in (np.asarray(position.state)[None], position.visited):
             check_codes(codes, self.moments, "resume")
+        return position
 
     def _pool(self, rows: NDArray[np.integer] | None, visited: NDArray[np.integer]) -> Pool:
         width = self.moments.n_variables
@@ -363,10 +365,4 @@ def _as_rates(rates: ArrayLike | None, n_features: int) -> NDArray[np.int64] | N
 
 def check_codes(rows: ArrayLike, moments: Moments, name: str = "rows") -> NDArray[np.integer]:
     """Return rows of codes, which must be codes of the moments' values."""
-    codes = plain_array(rows, name, "be codes")
-    if codes.ndim != 2 or codes.shape[1] != moments.n_variables or codes.dtype.kind not in "iu":
-        rule = f"be codes of shape (n, {moments.n_variables})"
-        raise ParameterError(name, rule, got=f"shape {codes.shape} of {codes.dtype}")
-    if ((codes < 0) | (codes >= np.array(moments.n_values))).any():
-        raise ParameterError(name, "hold codes of the moments' values", got="others")
-    return codes
+    return read_codes(rows, moments.variables, name, "the moments' values")

@@ -24,20 +24,19 @@ from herder._validation import (
 from herder.core.averages import RunningAverage
 from herder.core.plain import Arrays, Header, plain_estimator, read_estimator
 from herder.core.state import State, nest, unnest
-from herder.data.decoding import Decoder
+from herder.data.decoding import Decoder, TableForm, read_form
 from herder.data.source import TableSource, silent
-from herder.data.table_form import TableForm, read_form
 from herder.data.variables import Bins, encode, file_bins
 from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
 from herder.fields.live import MAX_STEPS, RESTARTS, MomentHerd, Position, check_codes
-from herder.fields.row_filter import RowFilter, read_where
+from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import CopyCount, RowIndex, index_source, restart_rows, some_rows
 from herder.fields.synthesis import Synthesis
-from herder.models.disclosure import log_identifying
 from herder.models.features import as_encoding
 from herder.models.moments import Moments
+from herder.models.summary import log_identifying
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
 
@@ -266,7 +265,7 @@ class MomentHerder(BaseEstimator):
         return Synthesis(
             self.start(progress=progress),
             n_samples,
-            condition=RowFilter(self.moments_, pairs) if (pairs := read_where(where)) else None,
+            condition=None if where is None else RowFilter(self.moments_, where) or None,
             index=self._index,
             count_above=count_above,
             count_cells=count_cells,

@@ -24,9 +24,8 @@ from herder.core.plain import (
     read_texts,
 )
 from herder.core.state import State
-from herder.data.decoding import Decoder
+from herder.data.decoding import Decoder, TableForm
 from herder.data.intervals import Interval, as_bins, inner_edges
-from herder.data.table_form import TableForm
 from herder.data.variables import MAX_VALUES, Variable
 from herder.models.consistency import Contradiction
 from herder.models.layout import CliqueLayout

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.summary import Fact, Section, Table, Text
-from herder.data.intervals import Interval
-from herder.data.variables import Variable
 
-__all__ = ["NumberColumn", "is_measured", "number_facts", "number_sections"]
+__all__ = ["NumberColumn", "number_facts", "number_section"]
 
 #: Quantiles that are compared.
 LEVELS = (0.05, 0.5, 0.95)
@@ -59,11 +57,6 @@ class NumberColumn:
         return np.array([self._mean, sd, *np.quantile(self._kept, LEVELS)])
 
 
-def is_measured(variable: Variable) -> bool:
-    """Return whether a column holds numbers in bins, which do not come back as they were."""
-    return any(isinstance(v, Interval) and isinstance(v.scale, int) for v in variable.values)
-
-
 Columns = Mapping[str, NumberColumn]
 
 
@@ -80,10 +73,8 @@ def number_facts(table: Columns, rows: Columns) -> list[Fact]:
     return [Fact("numbers", worst[0], ".2f", worst[1])] if worst[1] else []
 
 
-def number_sections(table: Columns, rows: Columns) -> list[Section]:
-    """Return a table of the numbers of the table and of the rows, for a page, if any."""
-    if not rows:
-        return []
+def number_section(table: Columns, rows: Columns) -> Section:
+    """Return a table of the numbers of the table and of the rows, for a page."""
     lines: list[Sequence[object]] = []
     for name in rows:
         for whose, columns in (("table", table), ("synthetic rows", rows)):
@@ -94,4 +85,4 @@ def number_sections(table: Columns, rows: Columns) -> list[Section]:
         "quantiles are near those of the table, and the tails beyond the outermost bins are lost."
     )
     found = Table(("column", "of", *WHAT), lines, formats, "Columns of numbers that are binned")
-    return [Section("Numbers", [Text(text), found])]
+    return Section("Numbers", [Text(text), found])

@@ -20,17 +20,6 @@ __all__ = ["RowFilter"]
 MAX_FRUITLESS = 1_000_000
 
 
-def read_where(where: Any) -> list[tuple[Any, Any]]:
-    """Return conditions as pairs of column and value."""
-    rule = "a mapping of column to value, or pairs of them"
-    if isinstance(where, Mapping):
-        return list(where.items())
-    pairs = [] if where is None else listed(where, "where", "pairs of column and value")
-    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
-        raise ParameterTypeError("where", f"be {rule}", got=type(where).__name__)
-    return [tuple(pair) for pair in pairs]
-
-
 def _described(variable: Variable, code: int) -> str:
     """Return a condition in words: the bin, unless it holds a single value."""
     value = variable.values[code]
@@ -54,7 +43,11 @@ class RowFilter:
     def __init__(
         self, moments: Moments, where: Mapping[str, Any] | Sequence[tuple[str, Any]]
     ) -> None:
-        pairs = read_where(where)
+        pairs = list(where.items()) if isinstance(where, Mapping) else where
+        pairs = listed(pairs, "where", "pairs of column and value")
+        if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+            rule = "be a mapping of column to value, or pairs of them"
+            raise ParameterTypeError("where", rule, got=type(where).__name__)
         self._wanted = column_codes(moments, pairs)
         self.text = " and ".join(
             _described(moments.variables[column], code) for column, code in self._wanted.items()
@@ -67,6 +60,10 @@ class RowFilter:
                 names = ", ".join(moments.names[i] for i in clique)
                 got = f"{self.text}, which the counts of {names} exclude"
                 raise ParameterError("where", "be met by some rows", got=got)
+
+    def __bool__(self) -> bool:
+        """Return whether there are any conditions."""
+        return bool(self._wanted)
 
     def select(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the rows that meet the condition; raise an error if there were none for long."""

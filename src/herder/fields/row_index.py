@@ -18,7 +18,7 @@ from herder.data.columns import as_numbers
 from herder.data.decoding import decode
 from herder.data.source import TableSource
 from herder.data.variables import Codes, Variable, encode
-from herder.fields.number_columns import NumberColumn, is_measured
+from herder.fields.number_columns import NumberColumn
 from herder.models.moments import Moments
 
 __all__ = ["Copies", "CopyCount", "RowIndex", "index_source", "restart_rows", "some_rows"]
@@ -99,7 +99,7 @@ class RowIndex:
             if block.numbers:
                 valued.append(_selected(row_hashes(rows, block.numbers), one_in))
             for j, numbers in block.numbers.items():
-                if is_measured(block.variables[j]):
+                if isinstance(block.variables[j].scale, int):  # numbers, not dates
                     columns.setdefault(block.variables[j].name, NumberColumn()).add(numbers)
             if all(variable.is_binary for variable in block.variables):
                 sums = rows.sum(axis=1, dtype=np.intp)

@@ -33,16 +33,14 @@ from herder.data.variables import Codes
 from herder.fields.bounds import count_bounds
 from herder.fields.diagnostics import MomentDiagnostics, moment_diagnostics
 from herder.fields.live import MomentHerd
-from herder.fields.number_columns import NumberColumn, number_facts, number_sections
+from herder.fields.number_columns import NumberColumn, number_facts, number_section
 from herder.fields.row_filter import RowFilter
 from herder.fields.row_index import CopyCount, RowIndex
 from herder.fields.uncertainty import count_estimate
 from herder.metrics import total_variation
-from herder.models.binned import bin_facts
-from herder.models.consistency import free_groups
-from herder.models.disclosure import identifying
 from herder.models.moments import Moments
 from herder.models.plain_text import shown
+from herder.models.summary import bin_facts, free_groups, identifying
 
 __all__ = ["Synthesis", "worst_cells"]
 
@@ -214,22 +212,17 @@ class Synthesis(Summarised):
             Name of the table or of the file of counts.
         """
         matched, names = self.moments.summary(), Text(listed(self.moments.names))
-        found = moment_diagnostics(self.live, self._copies)
-        facts, warnings, details = found.facts(), found.warnings(), found.sections()
+        found = self.diagnostics
+        facts = found.facts("" if self.condition is None else "; of all herded rows")
+        warnings = found.warnings()
         warnings += [Text(warning, "warning") for warning in identifying(self.moments)]
         used = [Fact("used", *self._used(source))]
         if self.condition is not None:
             herded = f"{self.n_rows:,} of {self.live.n_counted:,} herded rows"
             used.append(Fact("where", self.condition.text, "", herded))
-            facts = [
-                replace(fact, meaning=f"{fact.meaning}; of all herded rows")
-                if fact.label == "moment error"
-                else fact
-                for fact in facts
-            ]
         used += bin_facts(self.moments.variables)
-        known = {} if self.index is None else self.index.columns
-        facts += number_facts(known, self._numbers)
+        if self.index is not None and self._numbers:
+            facts += number_facts(self.index.columns, self._numbers)
         free = [Text(line) for line in free_groups(self.moments)]
         blocks: list[Block] = [Facts([*used, *facts]), *warnings, *free]
         if self.index is not None and self.index.one_in > 1:
@@ -243,11 +236,12 @@ class Synthesis(Summarised):
         reached = self.reached()
         if reached is not None:
             sections.append(Section("Pair by pair", self._agreement(reached)))
-        sections += number_sections(known, self._numbers)
+        if self.index is not None and self._numbers:
+            sections.append(number_section(self.index.columns, self._numbers))
         if self.ones is not None:
             sections.append(Section("Number of ones in a row", self._counts()))
         title = f"{counted(self.n_rows, 'row')} of {counted(self.moments.n_variables, 'column')}"
-        return Summary(title, blocks, [*sections, *details])
+        return Summary(title, blocks, [*sections, *found.sections()])
 
     def _used(self, source: str) -> tuple[str, str, str]:
         if self.live.restarts == "rows":

@@ -185,7 +185,3 @@ def _variants(moments: Moments) -> Iterator[tuple[str, HerdSettings]]:
         # a fixed shuffle: multiply by a step that shares no factor with the width
         step = next(s for s in range(width // 2 + 1, 2 * width) if np.gcd(s, width) == 1)
         yield "scan shuffled", {"scan": np.arange(width) * step % width}
-
-
-def _values(function: Callable[[Any], Any], states: NDArray[np.integer]) -> NDArray[np.float64]:
-    return real_array(function(states), "function", "return numbers")

@@ -24,7 +24,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,20 +32,13 @@ from scipy import sparse
 
 from herder._errors import ParameterError
 from herder._validation import of_kind
-from herder.core.summary import Block, Facts, Summary, Table, Text, counted
-from herder.models.binned import bin_facts, bin_sections
-from herder.models.disclosure import identifying
 from herder.models.moments import Moments
 from herder.models.plain_text import shown
 
 __all__ = [
     "Contradiction",
     "clique_title",
-    "contradiction_table",
     "find_contradictions",
-    "free_groups",
-    "moments_summary",
-    "moments_title",
     "refuse_contradictions",
 ]
 
@@ -58,9 +51,6 @@ ROUNDING = 1e-9
 #: At most so many contradictions of a kind are listed: one wrong entry among 200 columns
 #: breaks 20,000 triangles.
 MAX_LISTED = 1_000
-
-#: And so many are shown.
-N_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +76,6 @@ class Contradiction:
 
     def __str__(self) -> str:
         return f"{self.message} (off by {self.size:.3g})"
-
-
-def contradiction_table(found: Sequence[Contradiction]) -> Table:
-    """Return the first ten contradictions as a table."""
-    rows = [(one.kind, one.size, one.message) for one in found[:N_SHOWN]]
-    return Table(("kind", "off by", "contradiction"), rows, ("", ".3g", ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,70 +309,3 @@ def refuse_contradictions(moments: Moments) -> None:
         ways = 'pass contradictions="nearest" when herding; contradictions="allow" when reading'
         rule = f"not contradict each other, got: {worst}{more}; correct them, or herd to the"
         raise ParameterError("moments", f"{rule} nearest possible ones ({ways})")
-
-
-def moments_title(moments: Moments) -> str:
-    """Return what is counted, of what."""
-    sizes = [len(clique) for clique in moments.cliques]
-    words = {1: "single column", 2: "pair", 3: "triple"}
-    kinds = ", ".join(
-        counted(sizes.count(size), words.get(size, f"{size}-column group"))
-        for size in sorted(set(sizes))
-    )
-    total = moments.common_total
-    rows = "rows" if total is None else counted(total, "row")
-    behind = f"counted from {rows}" if moments.from_rows else "as given"
-    tables = f"{counted(len(moments.cliques), 'table')} of counts"
-    return f"{tables} ({kinds}) of {counted(moments.n_variables, 'column')}, {behind}"
-
-
-def moments_summary(moments: Moments) -> Summary:
-    """Return what is counted, and whether the counts contradict each other."""
-    found = moments.contradictions()
-    reason = " (they come from rows)" if moments.from_rows else ""
-    blocks: list[Block] = [Text(f"contradictions: none{reason}")]
-    if found:
-        note = Text(f"contradictions: {len(found):,}, the worst first", "warning")
-        blocks = [note, contradiction_table(found)]
-    if moments.rounding:
-        within = "differences within the rounding are no contradictions"
-        blocks.append(Text(f"counts are multiples of {moments.rounding:g}: {within}"))
-    blocks += [Text(line) for line in (*_smallest(moments), *free_groups(moments))]
-    blocks += [Text(warning, "warning") for warning in identifying(moments)]
-    if facts := bin_facts(moments.variables):
-        blocks.insert(0, Facts(facts))
-    return Summary(moments_title(moments), blocks, bin_sections(moments.variables))
-
-
-def _smallest(moments: Moments) -> Iterator[str]:
-    """Yield the smallest count above zero, by which single rows may be known."""
-    positive = moments.counts[moments.counts > 0]
-    if moments.common_total is not None and len(positive):
-        least = float(positive.min())
-        cells = counted(int((positive == least).sum()), "cell")
-        yield f"smallest count above zero: {least:g}, in {cells}"
-
-
-def free_groups(moments: Moments) -> Iterator[str]:
-    """Yield which pairs, triples and so on are in no table, so that nothing is asked of them.
-
-    Examples
-    --------
-    >>> chain = Moments.from_data([[0, 1, 1], [1, 1, 0]], cliques=[[0, 1], [1, 2]])
-    >>> list(free_groups(chain))
-    ['not listed, and therefore free: 1 of 3 pairs: x0 and x2']
-    """
-    sizes = () if moments.is_complete else range(2, moments.order + 1)
-    for size in sizes:
-        within = (combinations(clique, size) for clique in moments.cliques)
-        known = {group for groups in within for group in groups}
-        n = math.comb(moments.n_variables, size)
-        if len(known) == n:
-            continue
-        every = combinations(range(moments.n_variables), size)
-        free = islice((group for group in every if group not in known), N_SHOWN)
-        named = "; ".join(" and ".join(_columns(moments, group)) for group in free)
-        more = "; ..." if n - len(known) > N_SHOWN else ""
-        kind = {2: "pair", 3: "triple"}.get(size, f"{size}-column group")
-        groups = f"{n - len(known):,} of {counted(n, kind)}"
-        yield f"not listed, and therefore free: {groups}: {named}{more}"

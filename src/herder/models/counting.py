@@ -50,8 +50,7 @@ def count_binary(
     triples = np.zeros((width, width, width) if order == 3 else (0, 0, 0))
     for start in range(0, n_rows, BLOCK):
         block = slice(start, min(start + BLOCK, n_rows))
-        some = codes.rows[block].astype(kind)
-        rows = some if isinstance(some, np.ndarray) else some.toarray()
+        rows = codes.dense(block).astype(kind)
         scaled = rows if weight is None else rows * weight[block, None]
         total += float(len(rows) if weight is None else weight[block].sum())
         ones += scaled.sum(axis=0, dtype=np.float64)

@@ -15,7 +15,6 @@ None of these is a guarantee such as differential privacy.
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -26,8 +25,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder._validation import positive_number
-from herder.data.binning import MAX_LABELS
-from herder.data.intervals import as_bins, inner_edges, joined
+from herder.data.intervals import as_bins, joined
 from herder.data.variables import Codes, Variable, alphabet
 from herder.models.plain_text import shown
 
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Moments)
 
 __all__ = [
-    "identifying",
-    "log_identifying",
     "merge_categories",
     "merge_small",
     "numbering",
@@ -46,13 +42,8 @@ __all__ = [
     "small_cells",
 ]
 
-_log = logging.getLogger("herder")
-
 #: A column, values of it that were merged, and what they are now.
 Merged: TypeAlias = tuple[str, list[Hashable], Hashable]
-
-#: So many values may occur once without being said to.
-FEW_ONCE = 10
 
 #: The category that rare ones are merged into, of columns without an order.
 OTHER = "other"
@@ -177,45 +168,6 @@ def numbering(codes: Codes) -> tuple[str, ...]:
     )
 
 
-def identifying(moments: Moments) -> list[str]:
-    """Return a warning of columns by which rows can be known, if there are any.
-
-    Most values of such a column occur once, as free text does, or it numbers the rows.
-
-    Examples
-    --------
-    >>> from herder import Moments
-    >>> identifying(Moments.from_data({"name": [f"N. {k}" for k in range(20)]}))[0][:51]
-    "'name' has values that occur once (20 of 20), which"
-    """
-    found: list[str] = []
-    for i, variable in enumerate(moments.variables):
-        many = variable.n_values > FEW_ONCE
-        once = int((_single(moments, i) == 1).sum()) if many else 0
-        if once > max(FEW_ONCE, variable.n_values / 2):
-            values = f"{once:,} of {variable.n_values:,}"
-            come = "which come out word for word"
-            found.append(f"{variable.name!r} has values that occur once ({values}), {come}")
-        elif variable.name in moments.numbering and moments.totals[0] > MAX_LABELS:
-            found.append(f"{variable.name!r} has another whole number in each row, as an id has")
-    remedy = "leave out columns by which rows can be known (--drop on the command line)"
-    return [f"{'; '.join(found)}: {remedy}"] if found else []
-
-
-def log_identifying(moments: Moments) -> None:
-    """Log the warning of `identifying`."""
-    for warning in identifying(moments):
-        _log.warning(warning)
-
-
-def _single(moments: Moments, i: int) -> NDArray[np.float64]:
-    """Return how often each value of a column occurs; nothing if it is not counted."""
-    clique = next((clique for clique in moments.cliques if i in clique), None)
-    if clique is None:
-        return np.empty(0)
-    return moments.table(clique).sum(axis=tuple(k for k, j in enumerate(clique) if j != i))
-
-
 def _is_small(counts: NDArray[np.float64], min_count: float) -> NDArray[np.bool_]:
     return (counts != 0) & (counts < min_count)
 
@@ -264,8 +216,8 @@ class _Column:
         values = tuple(self.values[g] for g in self.order())
         if self.is_ordered:
             bins = as_bins([value for value in values if value is not None], self.before.name)
-            values = (*bins, None) if None in values else bins
-            return replace(self.before, values=values, edges=inner_edges(bins))
+            missing = None in values
+            return Variable.binned(self.before.name, bins, self.before.dtype, missing=missing)
         text = all(isinstance(value, str) for value in self.before.values)
         return replace(self.before, values=values, dtype=self.before.dtype if text else "object")
 

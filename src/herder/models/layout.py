@@ -30,6 +30,7 @@ __all__ = [
     "check_tables",
     "n_cliques",
     "require_room",
+    "single_counts",
 ]
 
 #: More cells than this (2 GiB of float64) are refused; the error names the largest clique.
@@ -181,6 +182,15 @@ def check_tables(moments: Any) -> dict[str, Any]:
     if len(found["totals"]) != len(cliques) or (found["totals"] <= 0).any():
         raise ParameterError("totals", f"be {len(cliques)} positive numbers", found["totals"])
     return found
+
+
+def single_counts(moments: Any, variable: int) -> NDArray[np.float64]:
+    """Return how often each value of a variable occurs; nothing if it is in no clique."""
+    clique = next((clique for clique in moments.cliques if variable in clique), None)
+    if clique is None:
+        return np.empty(0)
+    others = tuple(axis for axis, i in enumerate(clique) if i != variable)
+    return moments.table(clique).sum(axis=others)
 
 
 def require_room(variables: Sequence[Variable], order: int, max_memory: int) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from herder._errors import ParameterError
 from herder.data.variables import Variable, unite
-from herder.models.layout import CliqueLayout
+from herder.models.layout import CliqueLayout, single_counts
 
 if TYPE_CHECKING:
     from herder.models.moments import Moments
@@ -47,13 +47,9 @@ def add(whole: M, part: Moments) -> M:
 
 def _seen(moments: Moments, variable: int) -> set[Hashable]:
     """Return the labels of a variable that occur; all of them if it is in no clique."""
-    values = moments.variables[variable].values
-    holds = (moments.layout.members == variable).any(axis=1)
-    if not holds.any():
+    values, counts = moments.variables[variable].values, single_counts(moments, variable)
+    if not len(counts):
         return set(values)
-    clique = moments.cliques[int(np.argmax(holds))]
-    others = tuple(axis for axis, i in enumerate(clique) if i != variable)
-    counts = moments.table(clique).sum(axis=others)
     return {label for label, count in zip(values, counts, strict=True) if count > 0}
 
 

@@ -37,6 +37,7 @@ from herder.models.layout import (
     require_room,
 )
 from herder.models.merging import add, growing
+from herder.models.summary import moments_summary
 
 if TYPE_CHECKING:
     from herder.models.consistency import Contradiction
@@ -176,7 +177,8 @@ class Moments(Summarised):
             counts, total = count_binary(codes, largest, weight)
         else:
             counts, total = count_cells(codes, layout, weight)
-        totals, found = np.full(len(chosen), total), numbering(codes)
+        totals = np.full(len(chosen), total)
+        found = numbering(codes) if codes.numbers else ()
         moments = cls(codes.variables, chosen, counts, totals, True, numbering=found)
         moments.__dict__["layout"] = layout
         if weight is None:
@@ -334,8 +336,6 @@ class Moments(Summarised):
 
     def summary(self) -> Summary:
         """Return what is counted, and whether the counts contradict each other."""
-        from herder.models.consistency import moments_summary
-
         return moments_summary(self)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from herder.data.intervals import Interval, as_bins, inner_edges
+from herder.data.intervals import Interval, as_bins
 from herder.data.variables import Variable, alphabet
 from herder.models.consistency import MAX_LISTED, ROUNDING, Contradiction, clique_title
 from herder.models.counting import exclude
@@ -249,8 +249,7 @@ def _binned(name: str, labels: Sequence[Any], missing: bool) -> Variable:
         dtype = f"datetime64[{scale}]"
     elif whole and missing:
         dtype = "object"  # integers and None
-    values = (*bins, None) if missing else bins
-    return Variable(name, values, dtype, inner_edges(bins))
+    return Variable.binned(name, bins, dtype, missing=missing)
 
 
 def _complete(reader: _Reader, variables: tuple[Variable, ...]) -> Moments:

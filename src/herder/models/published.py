@@ -57,8 +57,7 @@ from herder._errors import ParameterError
 from herder._validation import listed, plain_array, positive_number, real_array
 from herder.data import open_table, write_table
 from herder.data.columns import named_columns
-from herder.data.csv_table import csv_names
-from herder.data.source import as_path, require_room
+from herder.data.source import TableSource, as_path, require_room
 from herder.data.variables import Variable, alphabet
 from herder.models.consistency import ROUNDING
 from herder.models.counting import binary_tables
@@ -67,7 +66,7 @@ from herder.models.moments import Moments
 from herder.models.plain_table import moments_of_rows, tables_of_ones
 from herder.models.plain_text import ROUNDED, ROWS, label_text, name_text, states
 
-__all__ = ["is_plain_table", "load", "read_counts", "save"]
+__all__ = ["load", "open_input", "read_counts", "save"]
 
 
 def read_counts(
@@ -112,28 +111,26 @@ def read_counts(
     return moments_of_rows(columns, total=total, names=names)
 
 
-def is_plain_table(path: str | PathLike[str], max_memory: int | None = None) -> bool:
-    """Return whether the columns of a file are those of a plain table of counts."""
-    file = as_path(path)
-    if file.suffix.lower() == ".csv" and file.is_file():
-        names = csv_names(file)  # a file typed by hand need not be a regular table
-    else:
-        names = list(open_table(file, max_memory=max_memory).names)
-    found = {name.strip().lower() for name in names}
-    looks = found & {"variable_a", "variable_b", "count", "total"}
-    if {"variable_a", "count"} <= found:
-        return True
-    if len(looks) == 3:
-        (lacking,) = {"variable_a", "count"} - looks
-        raise ValueError(
-            f"{path} must have a column {lacking!r} to be a file of counts, got {', '.join(names)}"
-        )
-    return False
+def open_input(path: str | PathLike[str], max_memory: int | None = None) -> Moments | TableSource:
+    """Open a table file; if it is a plain table of counts, read it."""
+    source = open_table(path, max_memory=max_memory)
+    found = {name.strip().lower() for name in source.names}
+    lacking = {"variable_a", "count"} - found
+    if not lacking:
+        return _read(source, max_memory)
+    if len(found & {"variable_a", "variable_b", "count", "total"}) == 3:
+        rule = f"{path} must have a column {lacking.pop()!r} to be a file of counts"
+        raise ValueError(f"{rule}, got {', '.join(source.names)}")
+    return source
 
 
 def load(path: str | PathLike[str], max_memory: int | None = None) -> Moments:
     """Read a plain table from a csv, npz or parquet file."""
-    table = open_table(path, max_memory=max_memory)
+    return _read(open_table(path, max_memory=max_memory), max_memory)
+
+
+def _read(table: TableSource, max_memory: int | None) -> Moments:
+    path = table.path
     require_room(table.n_rows * table.row_bytes, max_memory, f"the rows of {path}")
     blocks = list(table.blocks())
     columns: dict[str, list[Any]] = {
@@ -142,7 +139,7 @@ def load(path: str | PathLike[str], max_memory: int | None = None) -> Moments:
     }
     places = np.concatenate([block.places for block in blocks])
     if any(states(name, ROWS) for name in columns.get("variable_a", ())):
-        _require_line_end(table.path)
+        _require_line_end(path)
     return moments_of_rows(
         columns, title=str(path), where=lambda row: f"{table.unit} {places[row]} of {path}"
     )
@@ -167,31 +164,32 @@ def save(moments: Moments, path: str | PathLike[str]) -> None:
     kinds = ("variable",) if compact else ("variable", "value")
     letters = ascii_lowercase[: moments.order]
     names = [*(f"{kind}_{letter}" for letter in letters for kind in kinds), "count", "total"]
-    declared = [] if _is_plain(moments) else [texts for field in fields for texts in field]
-    above = [[ROUNDED]] if moments.rounding else []
-    rows = above + declared
+    rows: list[list[str]] = []
     for clique in moments.cliques:
         for cell in product(*(fields[i] for i in clique)):
             twice = 2 if len(cell) == 1 and moments.order > 1 else 1  # a single: a = b
             rows.append([text for texts in cell for text in texts] * twice)
-    # of the rows above the counts only that of rounding has a number
-    first: list[Any] = _whole(np.array([moments.rounding])).tolist() if above else []
-    blank = [[*first, *[""] * len(declared)], [""] * (len(first) + len(declared))]
-    width = len(names) - 2
-    padded = [row + [""] * (width - len(row)) for row in rows]
+    # rows above the counts, with what they have in place of a count
+    above: list[tuple[list[str], Any]] = []
+    if moments.rounding:
+        above += [([ROUNDED], _whole(np.array([moments.rounding])).tolist()[0])]
+    if not _is_plain(moments):
+        above += [(texts, "") for field in fields for texts in field]
+    is_csv = as_path(path).suffix.lower() == ".csv"
+    if is_csv:
+        above.insert(0, ([ROWS], len(above) + len(rows)))
     offsets = moments.layout.offsets
-    counts = moments.counts[offsets[1:] - 1] if compact else moments.counts
-    n_counts = 1 if compact else np.diff(offsets)
-    numbers = [_whole(counts), _whole(np.repeat(moments.totals, n_counts))]
-    if as_path(path).suffix.lower() == ".csv":
-        padded.insert(0, [ROWS, *[""] * (width - 1)])
-        blank = [[len(rows), *blank[0]], ["", *blank[1]]]
-        numbers = [_objects([*a, *n.tolist()]) for a, n in zip(blank, numbers, strict=True)]
-    elif blank[0]:
-        both = ([*a, *n.tolist()] for a, n in zip(blank, numbers, strict=True))
-        numbers = [_objects([*map(str, column)]) for column in both]
+    counts = _whole(moments.counts[offsets[1:] - 1] if compact else moments.counts)
+    totals = _whole(np.repeat(moments.totals, 1 if compact else np.diff(offsets)))
+    if above:
+        counts = _objects([*(count for _, count in above), *counts.tolist()])
+        totals = _objects([*[""] * len(above), *totals.tolist()])
+        if not is_csv:  # whose columns are of one kind
+            counts, totals = (_objects([*map(str, column)]) for column in (counts, totals))
+    width = len(names) - 2
+    padded = [row + [""] * (width - len(row)) for row in (*(texts for texts, _ in above), *rows)]
     columns = [_objects(column) for column in zip(*padded, strict=True)]
-    write_table(path, names, [dict(zip(names, [*columns, *numbers], strict=True))])
+    write_table(path, names, [dict(zip(names, [*columns, counts, totals], strict=True))])
 
 
 def _of_matrix(counts: object, total: float | None, names: Sequence[str] | None) -> Moments:
