@@ -115,6 +115,16 @@ def test_a_model_of_one_class_has_nothing_to_explain(tmp_path, algorithm):
     assert [row["label"] for row in answers(model, rows)] == ["ham", "ham"]
 
 
+def test_classes_join_a_model_of_three_that_goes_on(tmp_path):
+    model, more = tmp_path / "m.safetensors", tmp_path / "more.safetensors"
+    first = written(tmp_path / "a.svm", "a 1:1\nb 2:1\nc 3:1\n" * 5)
+    second = written(tmp_path / "b.svm", "d 4:1\na 1:1\n" * 5)
+    run("learn", first, "-o", model)
+    run("learn", second, "-o", more, "--continue", model, "--new-classes")
+    assert load(more).classes_.tolist() == ["a", "b", "c", "d"]
+    assert [row["label"] for row in answers(more, second)] == ["d", "a"] * 5
+
+
 @pytest.mark.parametrize(
     ("words", "n_classes", "matrices"),
     [

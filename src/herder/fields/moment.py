@@ -179,12 +179,10 @@ class MomentHerder(BaseEstimator):
         max_memory = positive_int(max_memory, "max_memory")
         check_function(progress, "progress")
         options: Any = {"missing": self.missing, "max_memory": max_memory}
+        bins = file_bins(source, self.bins, order=self.order, **options)
+        chunks = source.within(max_memory, "counting", progress)
         moments = Moments.from_chunks(
-            source.within(max_memory, "counting", progress),
-            self.order,
-            cliques=self.cliques,
-            bins=file_bins(source, self.bins, order=self.order, **options),
-            **options,
+            chunks, self.order, cliques=self.cliques, bins=bins, **options
         )
         index, rows = index_source(
             source,

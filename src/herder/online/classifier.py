@@ -59,18 +59,8 @@ __all__ = ["OnlineClassifier"]
 COUNTS = ("n_iter_", "n_seen_", "n_updates_", "n_features_in_", "_wrong", "_tested")
 
 #: Parameters that the weights of a model are made for.
-LASTING = (
-    "fit_intercept",
-    "average",
-    "multi_class",
-    "new_classes",
-    "covariance",
-    "kernel",
-    "gamma",
-    "degree",
-    "coef0",
-    "budget",
-)
+LASTING = ("fit_intercept", "average", "multi_class", "new_classes", "covariance", "kernel")
+LASTING += ("gamma", "degree", "coef0", "budget")
 
 #: Largest rate of a row: C is at most 1e100, and the square of a rate must be finite.
 LARGEST_RATE = 1e150
@@ -294,10 +284,14 @@ class OnlineClassifier(FittedClassifier):
             self._weights = self._weights.spread(places, len(self.classes_))
 
     def _check_unchanged(self) -> None:
-        """Refuse a model whose weights were made for other parameters."""
+        """Refuse a model whose weights were made for other parameters.
+
+        Two classes have one set of weights unless others may come; more have one set each.
+        """
         for name, value in self._made_for.items():
             now = getattr(self, name)
-            if now is not value and now != value:
+            has_room = name == "new_classes" and len(self.classes_) > 2
+            if now is not value and now != value and not has_room:
                 rule = f"stay {value!r} in a fitted model"
                 raise ParameterError(name, rule, got=f"{now!r}: fit anew")
 
