@@ -179,3 +179,23 @@ def test_missing_values_have_one_name(tmp_path):
     assert "value of 'a' must be one of 'x', 'y', (missing), got 'z'" in done.stderr
     text = run("synth", *words, "-o", tmp_path / "r.csv", "--where", "a=x").stdout
     assert re.search(r"moment error .*; of all herded rows\n", text)
+
+
+@pytest.mark.parametrize("verb", ["synth", "moments"])
+@pytest.mark.parametrize("limit", ["1G", "2M"])
+def test_a_gap_is_named_by_its_line_in_the_file(tmp_path, verb, limit):
+    """Lines count from 1, cells may hold several, and a file may be read in parts."""
+    table = tmp_path / "t.csv"
+    table.write_text('a,b\n"two\nlines",1\n' + "x,0\n" * 40_000 + ",1\nx,\nx,\n")
+    words = (verb, table, "-o", tmp_path / "o.csv", "--max-memory", limit)
+    text = run(*words, code=2).stderr
+    assert "1 in column 'a', first in line 40004, 2 in other columns; pass --missing" in text
+    assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize("verb", ["synth", "moments"])
+def test_counts_are_not_binned(tmp_path, verb):
+    counts = tmp_path / "c.csv"
+    counts.write_text("variable_a,variable_b,count,total\na,a,4,10\nb,b,5,10\na,b,2,10\n")
+    done = run(verb, counts, "-o", tmp_path / "o.csv", "--bins", "a=3", code=2)
+    assert "--bins" in done.stderr

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from herder._errors import ParameterError
 from herder.cli._options import Bins, Drop, Missing, Order, Table
@@ -72,26 +72,20 @@ def moments(
         raise ParameterError("merge_small", "go with --min-count", got="it alone")
     from herder import Moments
     from herder.data.sample import split_names
-    from herder.data.variables import file_bins
     from herder.models.disclosure import merge_categories
-    from herder.models.published import open_input
+    from herder.models.published import count_table, open_input
     from herder.models.summary import identifying, moments_title
 
     limit = run.max_memory
     given = open_input(table, limit)
     if isinstance(given, Moments):
-        run.refuse({"drop"}, "for a file of counts")
+        run.refuse({"drop", "bins"}, "for a file of counts")
         counts = given
     else:
         source, chosen = given, parse_bins(bins)
         source = source.without(split_names(drop, source.names, "drop", table))
-        counts = Moments.from_chunks(
-            source.within(limit, "counting", run.progress),
-            order,
-            missing=missing,
-            bins=file_bins(source, chosen, order=order, missing=missing, max_memory=limit),
-            max_memory=limit,
-        )
+        options: Any = {"missing": missing, "bins": chosen, "max_memory": limit}
+        counts = count_table(source, order, progress=run.progress, **options)
     merged: list[Merged] = []
     if merge_small and min_count is not None:
         counts, merged = merge_categories(counts, min_count)

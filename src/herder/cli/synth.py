@@ -113,7 +113,7 @@ def synth(
     )
     given = open_input(table, run.max_memory)
     if isinstance(given, Moments):
-        run.refuse({"drop"}, "for a file of counts")
+        run.refuse({"drop", "bins"}, "for a file of counts")
         if order not in (2, given.order):  # 2 is for tables
             rule = f"be left out for a file of counts, which has order {given.order}"
             raise ParameterError("order", rule, order)

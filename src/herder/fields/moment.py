@@ -26,7 +26,7 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_estimator
 from herder.core.state import State, nest, unnest
 from herder.data.decoding import Decoder, TableForm, read_form
 from herder.data.source import TableSource, silent
-from herder.data.variables import Bins, encode, file_bins
+from herder.data.variables import Bins, encode
 from herder.fields import moment_state
 from herder.fields.diagnostics import moment_diagnostics
 from herder.fields.herding import MomentHerding, moment_herd
@@ -36,6 +36,7 @@ from herder.fields.row_index import CopyCount, RowIndex, index_source, restart_r
 from herder.fields.synthesis import Synthesis
 from herder.models.features import as_encoding
 from herder.models.moments import Moments
+from herder.models.published import count_table
 from herder.models.summary import log_identifying
 
 __all__ = ["MomentHerder", "MomentHerding", "moment_herd"]
@@ -178,20 +179,10 @@ class MomentHerder(BaseEstimator):
         of_kind(source, "source", TableSource, "a TableSource of herder.data.open_table")
         max_memory = positive_int(max_memory, "max_memory")
         check_function(progress, "progress")
-        options: Any = {"missing": self.missing, "max_memory": max_memory}
-        bins = file_bins(source, self.bins, order=self.order, **options)
-        chunks = source.within(max_memory, "counting", progress)
-        moments = Moments.from_chunks(
-            chunks, self.order, cliques=self.cliques, bins=bins, **options
-        )
-        index, rows = index_source(
-            source,
-            moments,
-            missing=self.missing,
-            keep_rows=self.restarts in ("auto", "rows"),
-            max_memory=max_memory,
-            progress=progress,
-        )
+        options: Any = {"missing": self.missing, "max_memory": max_memory, "progress": progress}
+        cliques, keep = self.cliques, self.restarts in ("auto", "rows")
+        moments = count_table(source, self.order, cliques=cliques, bins=self.bins, **options)
+        index, rows = index_source(source, moments, keep_rows=keep, **options)
         self._adopt(moments, TableForm("mapping", moments.names))
         self._index, self._rows = index, rows
         return self

@@ -43,7 +43,7 @@ each other, which is refused unless contradictions are allowed; then
 - `Moments.contradictions` lists it, with both statements. A file that is saved has the means.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from os import SEEK_END, PathLike
 from pathlib import Path
@@ -56,9 +56,9 @@ from numpy.typing import NDArray
 from herder._errors import ParameterError
 from herder._validation import listed, plain_array, positive_number, real_array
 from herder.data import open_table, write_table
-from herder.data.columns import named_columns
-from herder.data.source import TableSource, as_path, require_room
-from herder.data.variables import Variable, alphabet
+from herder.data.columns import named_columns, table_columns
+from herder.data.source import TableSource, as_path, require_room, silent
+from herder.data.variables import Bins, Variable, alphabet, file_bins
 from herder.models.consistency import ROUNDING
 from herder.models.counting import binary_tables
 from herder.models.layout import all_cliques
@@ -66,7 +66,7 @@ from herder.models.moments import Moments
 from herder.models.plain_table import moments_of_rows, tables_of_ones
 from herder.models.plain_text import ROUNDED, ROWS, label_text, name_text, states
 
-__all__ = ["load", "open_input", "read_counts", "save"]
+__all__ = ["count_table", "load", "open_input", "read_counts", "save"]
 
 
 def read_counts(
@@ -122,6 +122,47 @@ def open_input(path: str | PathLike[str], max_memory: int | None = None) -> Mome
         rule = f"{path} must have a column {lacking.pop()!r} to be a file of counts"
         raise ValueError(f"{rule}, got {', '.join(source.names)}")
     return source
+
+
+def count_table(
+    source: TableSource,
+    order: int,
+    *,
+    missing: str,
+    bins: Bins,
+    max_memory: int,
+    cliques: Any = None,
+    progress: Callable[[float, str], None] = silent,
+) -> Moments:
+    """Count a table file in chunks; the parameters are those of `Moments.from_chunks`."""
+    options: Any = {"missing": missing, "max_memory": max_memory}
+    try:
+        chosen = file_bins(source, bins, order=order, **options)
+        chunks = source.within(max_memory, "counting", progress)
+        return Moments.from_chunks(chunks, order, cliques=cliques, bins=chosen, **options)
+    except ParameterError:
+        if missing == "error":
+            _refuse_gaps(source)
+        raise
+
+
+def _refuse_gaps(source: TableSource) -> None:
+    """Refuse a file with missing values, by column and place."""
+    counts: dict[str, int] = {}
+    places: dict[str, Any] = {}
+    for block in source.blocks():
+        for column in table_columns(block.columns, None) if len(block) else ():
+            if None not in column.labels:
+                continue
+            gaps = np.flatnonzero(column.index == column.labels.index(None))
+            counts[column.name] = counts.get(column.name, 0) + len(gaps)
+            places.setdefault(column.name, block.places[gaps[0]])
+    if counts:
+        name, n = next(iter(counts.items()))
+        others = f", {sum(counts.values()) - n:,} in other columns" if len(counts) > 1 else ""
+        found = f"{n:,} in column {name!r}, first in {source.unit} {places[name]}{others}"
+        remedy = "pass missing='category' to make them a category"
+        raise ParameterError("X", "not contain NaN or missing values", got=f"{found}; {remedy}")
 
 
 def load(path: str | PathLike[str], max_memory: int | None = None) -> Moments:
