@@ -49,6 +49,7 @@ from herder.kernel.thinning import thin as thin
 from herder.learn.boltzmann import BoltzmannMachine as BoltzmannMachine
 from herder.learn.comparison import FitCheck as FitCheck
 from herder.learn.fit import FitReport as FitReport
+from herder.learn.rbm import RBM as RBM
 from herder.metrics import count_distribution as count_distribution
 from herder.metrics import kl_divergence as kl_divergence
 from herder.metrics import total_variation as total_variation
@@ -57,6 +58,7 @@ from herder.models.exact import exact_samples as exact_samples
 from herder.models.moments import Moments as Moments
 from herder.models.pairwise import PairwiseModel as PairwiseModel
 from herder.models.potts import PottsModel as PottsModel
+from herder.models.rbm import RBMModel as RBMModel
 from herder.online.aggressive import PassiveAggressive as PassiveAggressive
 from herder.online.confidence import ConfidenceWeighted as ConfidenceWeighted
 from herder.online.gaussian import AROW as AROW

@@ -34,6 +34,8 @@ HOMES = {
     "Perceptron": "herder.online.perceptron",
     "Position": "herder.fields.position",
     "PottsModel": "herder.models.potts",
+    "RBM": "herder.learn.rbm",
+    "RBMModel": "herder.models.rbm",
     "SamplingPosition": "herder.samplers.sampling",
     "SecondOrderPerceptron": "herder.online.gaussian",
     "VotedPerceptron": "herder.online.voted",

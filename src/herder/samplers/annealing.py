@@ -18,22 +18,31 @@ order. That holds when many chains share the weight: their effective number is
 :math:`(\sum w)^2 / \sum w^2`. When only a few carry it, log Z is most likely too small, and there
 is a warning. All chains may miss a mode that is far more probable than the states they visited,
 with weights that look fine; so a few chains of Gibbs sampling search for lower energies.
+
+Of a restricted Boltzmann machine the hidden sites are summed out, which makes the weights more
+equal, and the visible sites start at the means of such chains (base rates) [salakhutdinov2008]_:
+
+.. math:: \log f_k(v) = ((1 - \beta_k) a + \beta_k b)^T v
+          + \sum_j \log \sum_h e^{h \beta_k (c_j + (W^T v)_j)} .
 """
 
 import warnings
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from herder._errors import ParameterError
 from herder._validation import function_or_none, generator, one_of, positive_int
 from herder.core.lanes import Progress, WorkUnit, run_lanes
 from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of
+from herder.models.rbm import RBMModel
 from herder.samplers import _annealing_jit as _jit
+from herder.samplers.blocks import block_gibbs
 from herder.samplers.gibbs import chain_seeds, gibbs
 from herder.samplers.orders import Field, check_model
 
@@ -51,6 +60,12 @@ NOISE = 2**16
 #: Chains of Gibbs sampling that look for states that annealing missed, and their sweeps.
 N_SCOUTS = 8
 SCOUT_SWEEPS = 300
+
+#: Chains of a restricted Boltzmann machine that are moved together.
+BLOCK_CHAINS = 20
+
+#: Base rates are kept this far from 0 and 1.
+BASE_SHARE = 0.01
 
 #: Energies this many standard deviations below the annealed ones are of another mode.
 DEEPER = 6.0
@@ -113,7 +128,7 @@ class LogPartition(Summarised):
 
 
 def log_partition(
-    model: Field,
+    model: Field | RBMModel,
     *,
     method: str = "auto",
     n_chains: SupportsIndex = 100,
@@ -127,7 +142,7 @@ def log_partition(
 
     Parameters
     ----------
-    model : PairwiseModel or PottsModel
+    model : PairwiseModel, PottsModel or RBMModel
         The field.
     method : {"auto", "exact", "ais"}
         Exact sums, annealed importance sampling, or the first where the model is small enough.
@@ -158,7 +173,8 @@ def log_partition(
     >>> abs(estimate.value - exact.value) < 4 * estimate.error
     True
     """
-    check_model(model)
+    if not isinstance(model, RBMModel):
+        check_model(model)
     one_of(method, "method", ("auto", "exact", "ais"))
     one_of(spacing, "spacing", ("linear", "geometric"))
     function_or_none(progress, "progress")
@@ -169,24 +185,25 @@ def log_partition(
         raise ParameterError("n_chains", "be at least 2, or there is no error", n_chains)
     if method != "ais":
         try:
-            exact = model.exact()
+            value, how = _exact(model)
         except ValueError:  # too large, which is what annealing is for
             if method == "exact":
                 raise
         else:
-            value = exact.log_partition
-            return LogPartition(value, 0.0, exact.method, 0, 0, float("inf"), np.empty(0))
+            return LogPartition(value, 0.0, how, 0, 0, float("inf"), np.empty(0))
     if spacing == "linear":
         scales = np.linspace(0.0, 1.0, n_temperatures + 1)
     else:
         steps = np.geomspace(FIRST_SHARE, 1.0, n_temperatures) if n_temperatures > 1 else [1.0]
         scales = np.concatenate([[0.0], steps])
-    chains = _Chains(model, scales, n_chains, random_state)
-    size = max(1, NOISE // model.n_sites)
-    units = [(k, min(k + size, n_temperatures)) for k in range(0, n_temperatures, size)]
-    run_lanes(chains.advance, n_chains, units, n_jobs=n_jobs, progress=progress, note="annealing")
+    kind = _BlockChains if isinstance(model, RBMModel) else _Chains
+    chains = kind(model, scales, n_chains, random_state)
+    units = [(k, min(k + chains.step, n_temperatures)) for k in range(0, n_temperatures, chains.step)]
+    run_lanes(
+        chains.advance, chains.n_lanes, units, n_jobs=n_jobs, progress=progress, note="annealing"
+    )
     log_mean = float(logsumexp(chains.log_weights) - np.log(n_chains))
-    value = chains.log_start - model.offset + log_mean
+    value = chains.log_start + log_mean
     relative = np.exp(chains.log_weights - log_mean)
     found = LogPartition(
         value=value,
@@ -196,7 +213,7 @@ def log_partition(
         n_temperatures=n_temperatures,
         effective_chains=float(relative.sum() ** 2 / (relative**2).sum()),
         log_weights=chains.log_weights,
-        missed=_missed(model, chains, value, random_state),
+        missed=chains.missed(value),
     )
     if not found.reliable:
         warnings.warn(_warning(found), AnnealingWarning, stacklevel=2)
@@ -217,6 +234,14 @@ def _warning(found: LogPartition) -> str:
     )
 
 
+def _exact(model: Field | RBMModel) -> tuple[float, str]:
+    """Return log Z by exact sums, and how it was computed."""
+    if isinstance(model, RBMModel):
+        return model.exact_log_partition(), "enumerate"
+    exact = model.exact()
+    return exact.log_partition, exact.method
+
+
 class _Chains:
     """Chains that start at independent sites, with the log weights they have gathered."""
 
@@ -228,10 +253,12 @@ class _Chains:
         random_state: int | np.random.Generator | None,
     ) -> None:
         factors = factors_of(model)
+        self.model, self.random_state = model, random_state
+        self.n_lanes, self.step = n_chains, max(1, NOISE // model.n_sites)
         self.fields, self.scales = np.ascontiguousarray(factors.fields), scales
         self.table, self.near = factors.table, model.adjacency
         alone: Any = logsumexp(self.fields, axis=1, keepdims=True)
-        self.log_start = float(alone.sum())
+        self.log_start = float(alone.sum()) - model.offset
         self.log_weights = np.zeros(n_chains)
         seed = chain_seeds(random_state)
         self.rngs = [np.random.default_rng(seed(k)) for k in range(n_chains)]
@@ -248,23 +275,83 @@ class _Chains:
         rest = self.table, self.fields, scales, uniforms, self.states[number]
         self.log_weights[number] += _jit.anneal(*self.near, *rest)
 
+    def missed(self, value: float) -> bool:
+        """Whether chains from other starts end at states that annealing never saw.
 
-def _missed(
-    model: Field, chains: _Chains, value: float, random_state: int | np.random.Generator | None
-) -> bool:
-    """Whether chains from other starts end at states that annealing never saw.
+        Some of them begin with all sites in one state, and some at random states.
+        """
+        model, states = self.model, np.array(self.model.states)
+        rng = np.random.default_rng(chain_seeds(self.random_state)(0))
+        start = states[rng.integers(0, len(states), (N_SCOUTS, model.n_sites))]
+        start[0], start[1] = states[0], states[-1]
+        scouts = gibbs(
+            model, 1, n_chains=N_SCOUTS, burn_in=SCOUT_SWEEPS, start=start, random_state=rng
+        )
+        annealed = model.energy(states[np.array(self.states)])
+        return _deeper(model.energy(scouts.samples), annealed, value)
 
-    Some of them begin with all sites in one state, and some at random states. A single state that
-    would have a probability above 1 proves it; energies far below the annealed ones suggest it.
+
+class _BlockChains:
+    """Chains of a restricted Boltzmann machine, some of them to a lane, hidden sites summed out."""
+
+    def __init__(
+        self,
+        model: RBMModel,
+        scales: NDArray[np.float64],
+        n_chains: int,
+        random_state: int | np.random.Generator | None,
+    ) -> None:
+        self.model, self.scales, self.step = model, scales, 10
+        self.n_lanes = -(-n_chains // BLOCK_CHAINS)
+        seed = chain_seeds(random_state)
+        low, high = model.states
+        rng = np.random.default_rng(seed(self.n_lanes))
+        start = np.where(rng.random((N_SCOUTS, model.n_visible)) < 0.5, low, high).astype(float)
+        start[0], start[1] = low, high
+        sweeps = list(islice(block_gibbs(model, start, rng), SCOUT_SWEEPS))
+        self.scouts = sweeps[-1][0]
+        means = np.mean([chances for _, chances in sweeps[SCOUT_SWEEPS // 2 :]], axis=(0, 1))
+        share = BASE_SHARE + (1 - 2 * BASE_SHARE) * means
+        self.base = np.log(share / (1 - share)) / (high - low)
+        self.log_start = float(np.logaddexp(low * self.base, high * self.base).sum())
+        self.log_start += model.n_hidden * np.log(2.0)
+        self.rngs = [np.random.default_rng(seed(k)) for k in range(self.n_lanes)]
+        sizes = [min(BLOCK_CHAINS, n_chains - k * BLOCK_CHAINS) for k in range(self.n_lanes)]
+        self.visible = [
+            np.where(rng.random((size, model.n_visible)) < share, high, low).astype(float)
+            for rng, size in zip(self.rngs, sizes, strict=True)
+        ]
+        self.log_weights = np.zeros(n_chains)
+
+    def advance(self, number: int, unit: WorkUnit) -> None:
+        """Take the chains of a lane through some shares of the couplings."""
+        model, rng, visible = self.model, self.rngs[number], self.visible[number]
+        low, gap = model.states[0], model.states[1] - model.states[0]
+        gain = np.zeros(len(visible))
+        shift = model.visible_biases - self.base
+        for before, scale in pairwise(self.scales[unit[0] : unit[1] + 1]):
+            fields = visible @ model.couplings + model.hidden_biases
+            gain += (scale - before) * (visible @ shift + low * fields.sum(axis=1))
+            soft = np.logaddexp(0.0, gap * scale * fields) - np.logaddexp(0.0, gap * before * fields)
+            gain += soft.sum(axis=1)
+            upper = rng.random(fields.shape) < expit(gap * scale * fields)
+            fields = scale * ((low + gap * upper) @ model.couplings.T) + self.base + scale * shift
+            visible = low + gap * (rng.random(fields.shape) < expit(gap * fields)).astype(float)
+        first = number * BLOCK_CHAINS
+        self.log_weights[first : first + len(gain)] += gain
+        self.visible[number] = visible
+
+    def missed(self, value: float) -> bool:
+        """Whether the chains that looked for base rates ended at states annealing never saw."""
+        annealed = self.model.free_energy(np.concatenate(self.visible))
+        return _deeper(self.model.free_energy(self.scouts), annealed, value)
+
+
+def _deeper(found: NDArray[np.float64], annealed: NDArray[np.float64], value: float) -> bool:
+    """Whether states were found whose energies annealing missed.
+
+    A single state that would have a probability above 1 proves it; energies far below the annealed
+    ones suggest it.
     """
-    states = np.array(model.states)
-    rng = np.random.default_rng(chain_seeds(random_state)(0))
-    start = states[rng.integers(0, len(states), (N_SCOUTS, model.n_sites))]
-    start[0], start[1] = states[0], states[-1]
-    scouts = gibbs(
-        model, 1, n_chains=N_SCOUTS, burn_in=SCOUT_SWEEPS, start=start, random_state=rng
-    )
-    annealed = model.energy(states[np.array(chains.states)])
-    spread = max(float(annealed.std()), 1.0)
-    lowest = float(model.energy(scouts.samples).min())
+    lowest, spread = float(found.min()), max(float(annealed.std()), 1.0)
     return -lowest > value or lowest < annealed.min() - DEEPER * spread

@@ -1,0 +1,430 @@
+r"""Restricted Boltzmann machines, learnt from rows of binary states.
+
+The model is that of `herder.models.rbm`, and its learning that of `herder.learn.rbm_steps`. Rows
+may also hold probabilities between 0 and 1, as grey values do: these take part in the moments as
+the expected states of 0/1 sites.
+"""
+
+import copy
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from herder._arguments import flag
+from herder._errors import ParameterError
+from herder._validation import (
+    check_fitted,
+    finite_number,
+    fit_rows,
+    generator,
+    one_of,
+    positive_int,
+    positive_number,
+    share,
+    whole_or_not,
+)
+from herder.core.blas import one_blas_thread
+from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_estimator
+from herder.core.state import State
+from herder.learn.rbm_steps import RBMSteps
+from herder.models.rbm import RBMModel
+
+__all__ = ["RBM"]
+
+#: Numbers that are held at a time when rows are scored.
+BLOCK = 2**22
+
+#: Rows of which each epoch checks one column.
+SPOT_ROWS = 1000
+
+#: Standard deviation of the first couplings: small beside 1, and different for each hidden site.
+FIRST_SD = 0.01
+
+#: Means of columns are kept this far from 0 and 1 when they become first biases.
+MARGIN = 0.01
+
+#: Sweeps before the first row of a sample, and from one row of a chain to the next; chains.
+BURN_IN, THINNING, N_CHAINS = 1000, 10, 100
+
+#: Sweeps before unknown entries are averaged, and sweeps of the average.
+FILL_BURN_IN, FILL_SWEEPS = 50, 200
+
+
+class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Learn a restricted Boltzmann machine from rows of binary states.
+
+    Parameters
+    ----------
+    n_hidden : int, default 100
+        Number of hidden sites.
+    method : {"pcd", "cd"}, default "pcd"
+        Chains of the negative phase persist from update to update, or start at the rows.
+    n_steps : int, default 1
+        Sweeps of the chains for each update: the k of CD-k.
+    learning_rate : float, default 0.1
+        Of the first half of the epochs; then it falls to zero. `partial_fit` keeps it.
+    n_epochs : int, default 20
+        Passes over the rows.
+    batch_size : int, default 10
+        Rows of an update, and number of chains.
+    momentum : float, default 0
+        Share of the last step that is repeated.
+    l2 : float, default 0
+        Weight of the squared couplings.
+    fast_rate : float, default 0
+        Learning rate of fast weights, for "pcd" only: they make the chains move faster.
+    binarize : float, optional
+        Threshold for numbers: those above it are 1, all others 0.
+    warm_start : bool, default False
+        Whether `fit` starts from the parameters of the fit before.
+    random_state : int, Generator or None, default 0
+        Draws first couplings, the order of the rows and the chains.
+
+    Attributes
+    ----------
+    model_ : RBMModel
+        The machine, in the states of the rows.
+    components_ : ndarray of shape (n_hidden, n_features)
+        Its couplings, a row for each hidden site.
+    intercept_hidden_, intercept_visible_ : ndarray
+        Its biases.
+    history_ : ndarray of shape (n_epochs,)
+        Log pseudo-likelihood of a row after each epoch, estimated by one column of each row.
+    log_partition_error_ : float
+        Standard error of log Z, after `score_samples`; 0 when it is exact.
+    n_features_in_ : int
+        Number of columns.
+
+    Examples
+    --------
+    >>> from herder import RBM
+    >>> rows = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 0]] * 10
+    >>> machine = RBM(2, n_epochs=50).fit(rows)
+    >>> machine.transform(rows).shape
+    (40, 2)
+    """
+
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_hidden: int = 100,
+        *,
+        method: str = "pcd",
+        n_steps: int = 1,
+        learning_rate: float = 0.1,
+        n_epochs: int = 20,
+        batch_size: int = 10,
+        momentum: float = 0.0,
+        l2: float = 0.0,
+        fast_rate: float = 0.0,
+        binarize: float | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.method = method
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.momentum = momentum
+        self.l2 = l2
+        self.fast_rate = fast_rate
+        self.binarize = binarize
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def fit(self, X: object, y: object = None) -> Self:
+        """Learn the machine from all rows.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Rows of 0 and 1, of -1 and 1, or of probabilities from 0 to 1.
+        y : ignored
+            For scikit-learn.
+        """
+        n_epochs = positive_int(self.n_epochs, "n_epochs")
+        again = flag(self.warm_start, "warm_start") and hasattr(self, "model_")
+        with whole_or_not(self), one_blas_thread():
+            rows, states = self._rows(X, reset=True)
+            start = self.model_ if again and self.model_.n_visible == rows.shape[1] else None
+            steps = self._begin(rows, states, start)
+            size = positive_int(self.batch_size, "batch_size")
+            history = []
+            for epoch in range(n_epochs):
+                rate = self.learning_rate * min(1.0, 2.0 - 2.0 * (epoch + 1) / (n_epochs + 1))
+                order = steps.rng.permutation(rows.shape[0])
+                for first in range(0, len(order), size):
+                    steps.learn(_dense(rows[order[first : first + size]]), rate)
+                history.append(_spot_check(steps.model(states), rows, epoch))
+            self._adopt(steps, states)
+            self.history_ = np.array(history)
+        return self
+
+    def partial_fit(self, X: object, y: object = None) -> Self:
+        """Learn rows in their order, once, at a constant rate; parameters as for `fit`."""
+        first = not hasattr(self, "model_")
+        with whole_or_not(self), one_blas_thread():
+            rows, states = self._rows(X, reset=first)
+            steps: RBMSteps | None = vars(self).get("_steps")
+            if steps is None:
+                steps = self._begin(rows, states, None if first else self.model_)
+            steps = copy.deepcopy(steps)
+            size = positive_int(self.batch_size, "batch_size")
+            for at in range(0, rows.shape[0], size):
+                steps.learn(_dense(rows[at : at + size]), self.learning_rate)
+            self._adopt(steps, states)
+        return self
+
+    def transform(self, X: object) -> NDArray[Any]:
+        """Return the probability of the upper state of each hidden site, given the rows."""
+        rows, model = self._read(X), self.model_
+        gap = model.states[1] - model.states[0]
+        with one_blas_thread():
+            fields = np.asarray(rows @ model.couplings) + model.hidden_biases
+        return expit(gap * fields).astype(rows.dtype)
+
+    def free_energy(self, X: object) -> NDArray[np.float64]:
+        """Return the free energy of each row: -log of its probability times Z."""
+        rows = self._read(X)
+        return np.concatenate([_free_energy(self.model_, part) for part in _parts(rows)])
+
+    def score_samples(self, X: object) -> NDArray[np.float64]:
+        """Return the log probabilities of rows.
+
+        The partition function is exact when either side has at most 20 sites, and else estimated
+        by annealed importance sampling: ``log_partition_error_`` is its standard error, the same
+        for all rows.
+        """
+        from herder.samplers.annealing import log_partition
+
+        energies = self.free_energy(X)
+        if self._partition is None:
+            found = log_partition(self.model_, random_state=self.random_state)
+            self._partition, self.log_partition_error_ = found.value, found.error
+        return -energies - self._partition
+
+    def pseudo_likelihood(self, X: object) -> float:
+        """Return the log pseudo-likelihood of a row, summed over columns, on average over rows."""
+        rows, model = self._read(X), self.model_
+        total = 0.0
+        for part in _parts(rows, model.n_hidden):
+            for j in range(model.n_visible):
+                total += float(_flip_gains(model, part, np.full(len(part), j)).sum())
+        return float(total / rows.shape[0])
+
+    def score(self, X: object, y: object = None) -> float:
+        """Return `pseudo_likelihood`, for scikit-learn."""
+        return self.pseudo_likelihood(X)
+
+    def sample(
+        self, n_samples: int = 1, *, random_state: int | np.random.Generator | None = 0
+    ) -> NDArray[np.int8]:
+        """Draw visible rows by block Gibbs sampling.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows. They come from up to 100 chains in turn, after a burn-in of 1,000
+            sweeps, every tenth sweep.
+        random_state : int, Generator or None
+            Draws the rows.
+        """
+        from herder.samplers.blocks import block_gibbs
+
+        check_fitted(self, "model_")
+        n_samples = positive_int(n_samples, "n_samples")
+        rng, model = generator(random_state), self.model_
+        n_chains = min(N_CHAINS, n_samples)
+        low, high = model.states
+        start = np.where(rng.random((n_chains, model.n_visible)) < 0.5, low, high).astype(float)
+        last = BURN_IN + THINNING * -(-n_samples // n_chains)
+        chains = islice(block_gibbs(model, start, rng), BURN_IN + THINNING - 1, last, THINNING)
+        return np.concatenate([visible for visible, _ in chains]).astype(np.int8)[:n_samples]
+
+    def conditional(self, X: object) -> NDArray[np.float64]:
+        """Return the probability of the upper state of each entry; NaN entries are unknown.
+
+        Entries that are known have probability 0 or 1. A chain for each row holds the known
+        entries and averages over 200 sweeps.
+        """
+        from herder.samplers.blocks import block_gibbs
+
+        check_fitted(self, "model_")
+        low, high = self.model_.states
+        rows = np.array(_dense(fit_rows(self, X, reset=False, finite=False)), np.float64)
+        held = ~np.isnan(rows)
+        if self.binarize is not None:
+            rows = np.where(held, _upper(rows, self.binarize), np.nan)
+        _alphabet(np.where(held, rows, low), self.model_.states, probabilities=False)
+        rng = generator(self.random_state)
+        found = (rows == high).astype(np.float64)
+        unknown = np.flatnonzero(~held.all(axis=1))
+        if len(unknown):
+            start = np.where(held, rows, np.where(rng.random(rows.shape) < 0.5, low, high))
+            sweeps = block_gibbs(self.model_, start[unknown], rng, held=held[unknown])
+            kept = islice(sweeps, FILL_BURN_IN, FILL_BURN_IN + FILL_SWEEPS)
+            means = sum(chances for _, chances in kept) / FILL_SWEEPS
+            found[unknown] = np.where(held[unknown], found[unknown], means)
+        return found
+
+    def impute(self, X: object) -> NDArray[np.float64]:
+        """Fill the NaN of rows with their more probable states."""
+        low, high = self.model_.states if hasattr(self, "model_") else (0, 1)
+        return np.where(self.conditional(X) > 0.5, high, low).astype(np.float64)
+
+    def to_state(self) -> State:
+        """Return the machine, and a header that JSON can hold."""
+        check_fitted(self, "model_")
+        arrays, header = self.model_.to_state()
+        arrays["history"] = self.history_
+        return arrays, {**plain_estimator(self), **header}
+
+    @classmethod
+    def from_state(cls, arrays: Arrays, header: Header) -> Self:
+        """Return the machine that `to_state` described."""
+        model = RBMModel.from_state(arrays, header)
+        machine = read_estimator(cls, header, model.n_visible)
+        machine._keep(model)
+        machine.history_ = read_array(arrays, "history", (None,))
+        return machine
+
+    def _begin(self, rows: Any, states: tuple[int, int], start: RBMModel | None) -> RBMSteps:
+        """Return a learner at the first parameters, or at those of a machine."""
+        n_hidden = positive_int(self.n_hidden, "n_hidden")
+        one_of(self.method, "method", ("pcd", "cd"))
+        positive_number(self.learning_rate, "learning_rate")
+        fast_rate = _not_negative(self.fast_rate, "fast_rate")
+        if fast_rate and self.method != "pcd":
+            raise ParameterError("fast_rate", "be 0 unless method is 'pcd'", self.fast_rate)
+        rng = generator(self.random_state)
+        table = np.zeros((rows.shape[1] + 1, n_hidden + 1), rows.dtype)
+        if start is not None and start.n_hidden == n_hidden:
+            table[:-1, :-1] = start.couplings
+            table[:-1, -1], table[-1, :-1] = start.visible_biases, start.hidden_biases
+        else:
+            low, high = states
+            means = (np.asarray(rows.mean(axis=0)).ravel() - low) / (high - low)
+            table[:-1, -1] = logit(np.clip(means, MARGIN, 1 - MARGIN)) / (high - low)
+            table[:-1, :-1] = rng.normal(0.0, FIRST_SD, (rows.shape[1], n_hidden))
+        return RBMSteps(
+            table,
+            states,
+            n_steps=positive_int(self.n_steps, "n_steps"),
+            n_chains=positive_int(self.batch_size, "batch_size") if self.method == "pcd" else 0,
+            momentum=share(self.momentum, "momentum"),
+            l2=_not_negative(self.l2, "l2"),
+            fast_rate=fast_rate,
+            rng=rng,
+        )
+
+    def _adopt(self, steps: RBMSteps, states: tuple[int, int]) -> None:
+        self._keep(steps.model(states))
+        self._steps = steps
+        self.history_ = vars(self).get("history_", np.empty(0))
+
+    def _keep(self, model: RBMModel) -> None:
+        self.model_ = model
+        self.components_ = np.array(model.couplings.T)
+        self.intercept_hidden_ = model.hidden_biases.copy()
+        self.intercept_visible_ = model.visible_biases.copy()
+        self._n_features_out = model.n_hidden
+        self._partition: float | None = None
+
+    def _read(self, X: object) -> Any:
+        check_fitted(self, "model_")
+        return self._rows(X, reset=False)[0]
+
+    def _rows(self, X: object, *, reset: bool) -> tuple[Any, tuple[int, int]]:
+        """Return rows that hold states or probabilities, and the alphabet they are in."""
+        rows = fit_rows(self, X, reset=reset)
+        if self.binarize is not None:
+            rows = _upper(rows, finite_number(self.binarize, "binarize"))
+        return rows, _alphabet(rows, None if reset else self.model_.states)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of scikit-learn: sparse rows are accepted, and floats keep their size."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _not_negative(value: object, name: str) -> float:
+    number = finite_number(value, name)
+    if number < 0:
+        raise ParameterError(name, "be 0 or a positive number", value)
+    return number
+
+
+def _upper(rows: Any, threshold: float) -> Any:
+    """Return 1 where rows are above a threshold, else 0."""
+    if hasattr(rows, "indptr") and threshold < 0:
+        rows = rows.toarray()  # its zeros are above
+    return (rows > threshold).astype(rows.dtype)
+
+
+def _dense(rows: Any) -> NDArray[Any]:
+    return rows.toarray() if hasattr(rows, "indptr") else rows
+
+
+def _parts(rows: Any, width: int = 1) -> Iterator[NDArray[Any]]:
+    """Yield blocks of rows as arrays, of about BLOCK numbers for each of ``width`` sites."""
+    size = max(1, BLOCK // max(width, rows.shape[1]))
+    for first in range(0, rows.shape[0], size):
+        yield _dense(rows[first : first + size]).astype(np.float64)
+
+
+def _alphabet(
+    rows: Any, known: tuple[int, int] | None = None, *, probabilities: bool = True
+) -> tuple[int, int]:
+    """Return the states that rows hold: -1 and 1, or 0 and 1 with all between."""
+    least = 0.0 if rows.shape[0] == 0 else float(rows.min())
+    wanted = known or ((-1, 1) if least < 0 else (0, 1))
+    for part in _parts(rows):
+        between = wanted == (0, 1) and probabilities
+        fine = (part >= 0) & (part <= 1) if between else (part == wanted[0]) | (part == 1)
+        if not fine.all():
+            accepted = "0 and 1, -1 and 1, or probabilities from 0 to 1"
+            if known is not None:
+                accepted = "numbers from 0 to 1" if between else f"{known[0]} and 1"
+            got = f"{part[~fine][0]:g}; binarize= sets a threshold for numbers"
+            raise ParameterError("X", f"hold {accepted}", got=got)
+    return wanted
+
+
+def _free_energy(model: RBMModel, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return free energies of rows that may hold probabilities."""
+    low, high = model.states
+    with one_blas_thread():
+        fields = rows @ model.couplings + model.hidden_biases
+        own = rows @ model.visible_biases
+    return -own - np.logaddexp(low * fields, high * fields).sum(axis=1)
+
+
+def _flip_gains(model: RBMModel, rows: NDArray[np.float64], column: Any) -> NDArray[np.float64]:
+    """Return log P(entry given the rest of its row) for one column, or one column of each row."""
+    low, high = model.states
+    where = np.arange(len(rows)), column
+    value = rows[where]
+    with one_blas_thread():
+        fields = rows @ model.couplings + model.hidden_biases
+    step = (low + high - 2 * value)[:, None] * model.couplings[column]
+    after, change = fields + step, (low + high - 2 * value) * model.visible_biases[column]
+    sums = [np.logaddexp(low * field, high * field).sum(axis=1) for field in (fields, after)]
+    return -np.logaddexp(0.0, sums[1] - sums[0] + change)
+
+
+def _spot_check(model: RBMModel, rows: Any, epoch: int) -> float:
+    """Estimate the log pseudo-likelihood of a row by one column of each of some rows."""
+    some = rows[:: max(1, rows.shape[0] // SPOT_ROWS)][:SPOT_ROWS]
+    values = _dense(some).astype(np.float64)
+    columns = (np.arange(len(values)) + epoch) % model.n_visible
+    return float(_flip_gains(model, values, columns).mean() * model.n_visible)

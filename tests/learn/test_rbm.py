@@ -1,0 +1,257 @@
+"""Restricted Boltzmann machines: learning, scores, samples, files."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from herder import RBM, ParameterError, RBMModel, load, log_partition, save
+from herder.learn import _rbm_jit as jit
+
+METHODS = [{"method": "pcd"}, {"method": "cd"}, {"method": "pcd", "fast_rate": 0.05}]
+
+
+@pytest.fixture(scope="module")
+def bars():
+    """Rows of 4 x 4 pixels with whole columns on, as in bars and stripes, and some noise."""
+    rng = np.random.default_rng(0)
+    on = rng.random((2000, 1, 4)) < 0.5
+    pixels = np.repeat(on, 4, axis=1).reshape(2000, 16)
+    return (pixels ^ (rng.random((2000, 16)) < 0.02)).astype(float)
+
+
+def log_probabilities(model, rows):
+    """By the sum over all states of both sides, written out."""
+    hidden = np.array(list(itertools.product(model.states, repeat=model.n_hidden)), float)
+
+    def log_sums(v):
+        fields = v @ model.couplings
+        scores = (v @ model.visible_biases)[:, None] + fields @ hidden.T
+        return np.logaddexp.reduce(scores + hidden @ model.hidden_biases, axis=1)
+
+    visible = np.array(list(itertools.product(model.states, repeat=model.n_visible)), float)
+    return log_sums(rows) - np.logaddexp.reduce(log_sums(visible))
+
+
+@parametrize_with_checks([RBM(2, n_epochs=2, binarize=0.0)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_sigmoid_of_the_compiled_loops():
+    fields = np.linspace(-60, 60, 1001)[None, :]
+    means = np.empty_like(fields)
+    jit.expect(fields, 0.0, 1.0, means)
+    expected = 1 / (1 + np.exp(-fields[0, :-1]))
+    np.testing.assert_allclose(means[0, :-1], expected, atol=1e-12)
+    assert means[0, -1] == 1
+
+
+@pytest.mark.parametrize("states", [(0, 1), (-1, 1)])
+@pytest.mark.parametrize("options", METHODS)
+def test_learns_a_known_distribution(bars, options, states):
+    rows = bars if states == (0, 1) else 2 * bars - 1
+    machine = RBM(8, n_epochs=30, **options).fit(rows[:1500])
+    held_out = machine.score_samples(rows[1500:]).mean()
+    assert machine.log_partition_error_ == 0
+    best = -4 * np.log(2) - 16 * 0.098  # entropy of the columns, and of the noise
+    means = bars[:1500].mean(axis=0)
+    alone = (bars[1500:] * np.log(means) + (1 - bars[1500:]) * np.log(1 - means)).sum(axis=1)
+    assert alone.mean() + 4 < held_out < best + 0.1
+    assert machine.history_[-1] > machine.history_[0]
+
+
+@pytest.mark.parametrize("states", [(0, 1), (-1, 1)])
+def test_scores_against_enumeration(states):
+    rng = np.random.default_rng(1)
+    rows = np.where(rng.random((60, 5)) < [0.2, 0.5, 0.5, 0.7, 0.9], states[1], states[0])
+    machine = RBM(4, n_epochs=20).fit(rows.astype(float))
+    expected = log_probabilities(machine.model_, rows)
+    np.testing.assert_allclose(machine.score_samples(rows), expected)
+    flipped = rows.copy()
+    conditionals = np.zeros(len(rows))
+    for j in range(5):
+        flipped[:, j] = sum(states) - rows[:, j]
+        other = log_probabilities(machine.model_, flipped)
+        conditionals += expected - np.logaddexp(expected, other)
+        flipped[:, j] = rows[:, j]
+    assert machine.score(rows) == pytest.approx(conditionals.mean())
+
+
+def test_one_step_of_cd_is_the_gradient_of_the_expected_moments():
+    """The average of many steps of CD-1, against its expectation by enumeration."""
+    rng = np.random.default_rng(2)
+    model = RBMModel(rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=2))
+    row = np.array([[1.0, 0.0, 1.0]])
+    from herder.learn.rbm_steps import RBMSteps
+
+    table = np.zeros((4, 3))
+    table[:3, :2], table[:3, 2] = model.couplings, model.visible_biases
+    table[3, :2] = model.hidden_biases
+    n = 40_000
+    options = {"n_steps": 1, "n_chains": 0, "momentum": 0.0, "l2": 0.0, "fast_rate": 0.0}
+    steps = RBMSteps(table.copy(), (0, 1), rng=np.random.default_rng(3), **options)
+    steps.learn(np.repeat(row, n, axis=0), 1.0)
+    change = steps.parameters - table
+
+    hidden = np.array(list(itertools.product((0, 1), repeat=2)), float)
+    visible = np.array(list(itertools.product((0, 1), repeat=3)), float)
+
+    def chances(p, states):
+        return np.prod(np.where(states, p, 1 - p), axis=-1)
+
+    first = chances(model.hidden_probabilities(row), hidden)
+    back = chances(model.visible_probabilities(hidden)[:, None, :], visible)
+    weights = first @ back
+    after = model.hidden_probabilities(visible)
+    expected = row.T @ model.hidden_probabilities(row) - visible.T @ (weights[:, None] * after)
+    np.testing.assert_allclose(change[:3, :2], expected, atol=4 / np.sqrt(n))
+    np.testing.assert_allclose(change[:3, 2], (row - weights @ visible)[0], atol=4 / np.sqrt(n))
+    assert change[3, 2] == 0
+
+
+@pytest.mark.parametrize("options", [*METHODS, {"momentum": 0.5, "l2": 0.01, "n_steps": 2}])
+def test_same_bits_sparse_or_dense_and_from_run_to_run(bars, options):
+    machine = RBM(5, n_epochs=3, **options)
+    first = clone(machine).fit(bars[:200])
+    again = clone(machine).fit(bars[:200])
+    thin = clone(machine).fit(sp.csr_array(bars[:200]))
+    for other in (again, thin):
+        assert np.array_equal(first.components_, other.components_)
+    np.testing.assert_array_equal(
+        first.transform(bars[:50]), thin.transform(sp.csr_array(bars[:50]))
+    )
+
+
+def test_single_precision(bars):
+    machine = RBM(8, n_epochs=10).fit(bars.astype(np.float32))
+    assert machine.transform(bars.astype(np.float32)).dtype == np.float32
+    assert machine.score_samples(bars[:500]).mean() > -8
+
+
+def test_grey_values_are_expected_states():
+    grey = load_digits().data[:300] / 16
+    machine = RBM(20).fit(grey)
+    assert machine.history_[-1] > machine.history_[0]
+    field = grey @ machine.components_.T + machine.intercept_hidden_
+    np.testing.assert_allclose(machine.transform(grey), 1 / (1 + np.exp(-field)))
+
+
+def test_penalty_and_warm_start(bars):
+    free, held = (RBM(5, n_epochs=5, l2=l2).fit(bars[:500]) for l2 in (0.0, 0.1))
+    assert np.linalg.norm(held.components_) < 0.9 * np.linalg.norm(free.components_)
+    machine = RBM(5, n_epochs=1, warm_start=True).fit(bars[:500])
+    begun = machine.score(bars[:200])
+    for _ in range(5):
+        machine.fit(bars[:500])
+    assert machine.score(bars[:200]) > begun + 0.5
+
+
+def test_partial_fit_goes_on(bars):
+    machine = RBM(8)
+    scores = []
+    for _ in range(10):
+        machine.partial_fit(bars[:500])
+        scores.append(machine.score(bars[500:700]))
+    assert scores[-1] > scores[0] + 2
+    before = machine.components_.copy()
+    with pytest.raises(ParameterError, match="X"):
+        machine.partial_fit(2 * bars[:10])
+    assert np.array_equal(before, machine.components_)
+
+
+def test_samples_have_the_moments_of_the_model():
+    rng = np.random.default_rng(5)
+    machine = RBM(3)
+    machine.n_features_in_ = 4
+    machine._keep(RBMModel(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)))
+    visible = np.array(list(itertools.product((0, 1), repeat=4)), float)
+    p = np.exp(log_probabilities(machine.model_, visible))
+    rows = machine.sample(20_000)
+    assert rows.shape == (20_000, 4)
+    np.testing.assert_allclose(rows.mean(axis=0), p @ visible, atol=0.02)
+    pairs = visible.T @ (p[:, None] * visible)
+    np.testing.assert_allclose(rows.T.astype(float) @ rows / len(rows), pairs, atol=0.02)
+
+
+def test_missing_entries_against_enumeration():
+    rng = np.random.default_rng(6)
+    machine = RBM(3)
+    machine.n_features_in_ = 4
+    machine._keep(RBMModel(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)))
+    visible = np.array(list(itertools.product((0, 1), repeat=4)), float)
+    p = np.exp(log_probabilities(machine.model_, visible))
+    row = np.array([1.0, np.nan, np.nan, 0.0])
+    fits = (visible[:, 0] == 1) & (visible[:, 3] == 0)
+    expected = p[fits] @ visible[fits] / p[fits].sum()
+    found = machine.conditional(np.tile(row, (200, 1)))
+    np.testing.assert_allclose(found.mean(axis=0), expected, atol=0.01)
+    assert set(np.unique(machine.impute([row]))) <= {0.0, 1.0}
+    np.testing.assert_array_equal(machine.conditional([[1, 0, 1, 0]]), [[1, 0, 1, 0]])
+
+
+def test_file(tmp_path, bars):
+    machine = RBM(5, n_epochs=2).fit(bars[:200])
+    save(machine, tmp_path / "rbm.safetensors")
+    again = load(tmp_path / "rbm.safetensors")
+    np.testing.assert_array_equal(machine.sample(20), again.sample(20))
+    np.testing.assert_array_equal(machine.transform(bars[:5]), again.transform(bars[:5]))
+    assert again.get_params() == machine.get_params()
+
+
+def test_pipeline_with_grid_search():
+    digits = load_digits()
+    rows, labels = (digits.data[:600] > 7).astype(float), digits.target[:600]
+    pipeline = make_pipeline(RBM(30), LogisticRegression(max_iter=300))
+    search = GridSearchCV(pipeline, {"rbm__n_hidden": [10, 60]}, cv=3).fit(rows, labels)
+    assert search.best_params_["rbm__n_hidden"] == 60
+    assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_hidden", 0),
+        ("method", "pcb"),
+        ("n_steps", 0),
+        ("learning_rate", -1.0),
+        ("n_epochs", 1.5),
+        ("batch_size", 0),
+        ("momentum", 1.0),
+        ("l2", -0.1),
+        ("fast_rate", np.nan),
+    ],
+)
+def test_errors_name_the_parameter(bars, name, value):
+    with pytest.raises(ValueError, match=name):
+        RBM(**{name: value}).fit(bars[:20])
+
+
+def test_fast_weights_need_persistent_chains(bars):
+    with pytest.raises(ParameterError, match="fast_rate"):
+        RBM(2, method="cd", fast_rate=0.1).fit(bars[:20])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_annealing_against_the_exact_value(seed):
+    rng = np.random.default_rng(seed)
+    model = RBMModel(rng.normal(0, 0.8, (30, 12)), rng.normal(size=30), rng.normal(size=12))
+    exact, found = log_partition(model), log_partition(model, method="ais", random_state=seed)
+    assert exact.error == 0
+    assert abs(found.value - exact.value) < 4 * found.error < 0.2
+
+
+@pytest.mark.slow
+def test_annealing_errors_are_what_they_say():
+    rng = np.random.default_rng(0)
+    model = RBMModel(rng.normal(0, 0.8, (30, 12)), rng.normal(size=30), rng.normal(size=12))
+    exact = model.exact_log_partition()
+    found = [log_partition(model, method="ais", random_state=seed) for seed in range(100)]
+    assert sum(abs(one.value - exact) <= 2 * one.error for one in found) >= 90
