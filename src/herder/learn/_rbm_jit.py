@@ -1,4 +1,4 @@
-"""Compiled loops of restricted Boltzmann machines. They trust their arguments: callers validate."""
+"""Compiled loops of restricted Boltzmann machines. They trust their arguments."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from herder._arguments import flag
 from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     finite_number,
     fit_rows,
+    flag,
     generator,
     one_of,
     positive_int,
@@ -350,7 +350,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows, _alphabet(rows, None if reset else self.model_.states)
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags of scikit-learn: sparse rows are accepted, and floats keep their size."""
+        """Return the tags of scikit-learn: sparse rows are accepted, single precision stays."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

@@ -8,8 +8,8 @@ The gradient with respect to the couplings is a difference of two averages,
 and those of the model come from chains of block Gibbs sampling: chains that start at the rows and
 make k sweeps (CD-k [hinton2002]_), or chains that persist from update to update (PCD
 [tieleman2008]_). With fast weights [tieleman2009]_ the persistent chains run at
-:math:`W + W_{\text{fast}}`, where the fast weights learn at a rate of their own and decay by 1/20 at
-each update: they push the chains out of the modes that they have visited for too long.
+:math:`W + W_{\text{fast}}`, where the fast weights learn at a rate of their own and decay by 1/20
+at each update: they push the chains out of the modes that they have visited for too long.
 """
 
 from typing import Any
@@ -29,8 +29,8 @@ FAST_DECAY = 0.95
 class RBMSteps:
     """A machine that learns batch by batch, in single or double precision.
 
-    Its parameters are one table, [[W, b], [c, 0]]: with a constant 1 beside the sites of a side, one
-    product makes all fields, and one all moments.
+    Its parameters are one table, [[W, b], [c, 0]]: with a constant 1 beside the sites of a side,
+    one product makes all fields, and one all moments.
 
     Parameters
     ----------
@@ -95,9 +95,7 @@ class RBMSteps:
             self.hidden = self._draw(fields)
         model = visible.T @ self._expect(fields)
         sizes = len(rows), len(visible)
-        _jit.move(
-            self.parameters, self.speed, data, model, *sizes, rate, self.momentum, self.l2
-        )
+        _jit.move(self.parameters, self.speed, data, model, *sizes, rate, self.momentum, self.l2)
         if self.fast is not None:
             self.fast *= FAST_DECAY
             self.fast += self.fast_rate / self.gap**2 * (data / sizes[0] - model / sizes[1])

@@ -6,8 +6,8 @@ Sites are 0/1 or -1/+1. Given the visible sites the hidden ones are independent,
 
 .. math:: P(h_k = \text{upper} \mid v) = \sigma(\Delta (c_k + \sum_j v_j W_{jk})),
 
-where :math:`\Delta` is 1 for 0/1 and 2 for -1/+1. Summed over the hidden sites, a visible state has
-the free energy :math:`F(v) = -b^T v - \sum_k \log \sum_h \exp(h (c_k + (W^T v)_k))`, and
+where :math:`\Delta` is 1 for 0/1 and 2 for -1/+1. Summed over the hidden sites, a visible state
+has the free energy :math:`F(v) = -b^T v - \sum_k \log \sum_h \exp(h (c_k + (W^T v)_k))`, and
 :math:`P(v) = e^{-F(v)} / Z` [hinton2002]_. The same sum over the other side makes Z exact when
 either side has few sites.
 """
@@ -113,8 +113,12 @@ class RBMModel(Summarised):
             Fact(name, float(np.sqrt(np.mean(part**2))), ".3g", "root mean square")
             for name, part in parts.items()
         ]
-        sizes = f"{counted(self.n_visible, 'visible site')}, {counted(self.n_hidden, 'hidden site')}"
-        return Summary(f"RBM, {sizes}, states {self.states[0]} and {self.states[1]}", [Facts(facts)])
+        sizes = (
+            f"{counted(self.n_visible, 'visible site')}, {counted(self.n_hidden, 'hidden site')}"
+        )
+        return Summary(
+            f"RBM, {sizes}, states {self.states[0]} and {self.states[1]}", [Facts(facts)]
+        )
 
     def energy(self, visible: ArrayLike, hidden: ArrayLike) -> NDArray[np.float64]:
         """Return the energies of pairs of states, (n, n_visible) and (n, n_hidden)."""

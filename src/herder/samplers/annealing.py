@@ -37,6 +37,7 @@ from scipy.special import expit, logsumexp
 
 from herder._errors import ParameterError
 from herder._validation import function_or_none, generator, one_of, positive_int
+from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress, WorkUnit, run_lanes
 from herder.core.summary import Summarised, Summary, Text
 from herder.models.factors import factors_of
@@ -127,6 +128,7 @@ class LogPartition(Summarised):
         return Summary(title, [Text(f"not to be trusted: {why}", "warning")])
 
 
+@one_blas_thread()  # the same bits for any number of threads
 def log_partition(
     model: Field | RBMModel,
     *,
@@ -198,7 +200,9 @@ def log_partition(
         scales = np.concatenate([[0.0], steps])
     kind = _BlockChains if isinstance(model, RBMModel) else _Chains
     chains = kind(model, scales, n_chains, random_state)
-    units = [(k, min(k + chains.step, n_temperatures)) for k in range(0, n_temperatures, chains.step)]
+    units = [
+        (k, min(k + chains.step, n_temperatures)) for k in range(0, n_temperatures, chains.step)
+    ]
     run_lanes(
         chains.advance, chains.n_lanes, units, n_jobs=n_jobs, progress=progress, note="annealing"
     )
@@ -292,7 +296,7 @@ class _Chains:
 
 
 class _BlockChains:
-    """Chains of a restricted Boltzmann machine, some of them to a lane, hidden sites summed out."""
+    """Chains of a restricted Boltzmann machine, hidden sites summed out; some make a lane."""
 
     def __init__(
         self,
@@ -332,7 +336,9 @@ class _BlockChains:
         for before, scale in pairwise(self.scales[unit[0] : unit[1] + 1]):
             fields = visible @ model.couplings + model.hidden_biases
             gain += (scale - before) * (visible @ shift + low * fields.sum(axis=1))
-            soft = np.logaddexp(0.0, gap * scale * fields) - np.logaddexp(0.0, gap * before * fields)
+            soft = np.logaddexp(0.0, gap * scale * fields) - np.logaddexp(
+                0.0, gap * before * fields
+            )
             gain += soft.sum(axis=1)
             upper = rng.random(fields.shape) < expit(gap * scale * fields)
             fields = scale * ((low + gap * upper) @ model.couplings.T) + self.base + scale * shift
