@@ -88,8 +88,8 @@ def test_dates_in_parquet(tmp_path, unit):
         STAMPS.astype(f"M8[{unit}]").astype(np.int64)
         / {"D": 1, "s": 86_400, "us": 86_400e6, "ns": 86_400e9}[unit]
     )
-    assert found.categories == ()
-    np.testing.assert_allclose(found.values[:, 0], expected, rtol=1e-15)
+    assert found.rows.labels == ()
+    np.testing.assert_allclose(found.rows.values[:, 0], expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize("chunk", [module.CHUNK_BYTES, 20_000])
