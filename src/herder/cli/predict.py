@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -287,20 +288,26 @@ def _predict_field(
     from herder.data.tables import open_table
     from herder.learn.missing import conditional_probabilities
     from herder.models.pairwise import PairwiseModel
+    from herder.models.rbm import RBMModel
 
     field = getattr(model, "model_", model)
-    if not isinstance(field, PairwiseModel):
+    if not isinstance(field, PairwiseModel | RBMModel):
         raise ParameterError(
             "model",
             "have two states a site to fill gaps",
             got=f"the {type(model).__name__} of {path}: herder sample --evidence gives states of "
             "the sites that are not known",
         )
-    explained = field.summary(top=top)
+    if isinstance(field, PairwiseModel):
+        explained, names = field.summary(top=top), field.names
+        n_sites, fill = field.n_sites, partial(conditional_probabilities, field)
+    else:
+        explained, names = model.summary(), vars(model).get("feature_names_in_")
+        n_sites, fill = field.n_visible, lambda cells: model.conditional(_named(names, cells))
     if data is None:
         return explained
     source = open_table(data)
-    sites = field.names or tuple(f"x{i}" for i in range(field.n_sites))
+    sites = tuple(f"x{i}" for i in range(n_sites)) if names is None else tuple(names)
     known = set(source.names)
     lacking = [name for name in sites if name not in known]
     if lacking:
@@ -313,7 +320,7 @@ def _predict_field(
         for block in source.blocks(CHUNK_BYTES):
             cells = binary_block(source, block, sites, states=field.states)
             gaps = np.isnan(cells)
-            chances = conditional_probabilities(field, cells)
+            chances = fill(cells)
             sure = float(np.maximum(chances, 1 - chances)[gaps].sum())
             for name, n in zip(
                 counts, (len(cells), cells.size, int(gaps.sum()), sure), strict=True
@@ -340,3 +347,8 @@ def _predict_field(
         share = counts["sure"] / n_gaps
         blocks.insert(0, Text(f"expected share of gaps filled rightly, by the model: {share:.4f}"))
     return Summary(f"{counted(int(counts['rows']), 'row')}, {found}", blocks)
+
+
+def _named(names: Any, cells: NDArray[Any]) -> Any:
+    """Return columns by name, where they have names, or the rows as they are."""
+    return cells if names is None else dict(zip(names, cells.T, strict=True))

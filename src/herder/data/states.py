@@ -10,7 +10,7 @@ from herder._validation import finite_number, fit_rows, form_of, plain_array
 from herder.data.columns import named_columns
 from herder.data.numerals import python_reads
 
-__all__ = ["blocks", "check_alphabet", "column_names", "read_codes"]
+__all__ = ["blocks", "check_alphabet", "column_names", "read_codes", "read_numbers"]
 
 #: Numbers that are checked at a time.
 BLOCK = 2**22
@@ -59,7 +59,7 @@ def read_codes(
     if binarize is not None:
         binarize = finite_number(binarize, "binarize")
     accepted = "0 or 1, or -1 or 1," if wanted is None else f"{wanted[0]} or 1"
-    rows = _read_numbers(estimator, X, reset=reset)
+    rows = read_numbers(estimator, X, reset=reset)
     codes = np.empty(rows.shape, np.float64 if missing else np.uint8)
     lows: set[int] = set()
     for part in blocks(rows):
@@ -100,7 +100,7 @@ def column_names(estimator: Any) -> list[str]:
     return [str(name) for name in known]
 
 
-def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return ``X`` as rows of numbers, which may be NaN or infinite."""
     try:
         if form_of(X) == "mapping":

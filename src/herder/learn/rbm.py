@@ -19,18 +19,22 @@ from herder._errors import ParameterError
 from herder._validation import (
     check_fitted,
     finite_number,
-    fit_rows,
     flag,
+    function_or_none,
     generator,
     one_of,
     positive_int,
     positive_number,
+    require_finite,
     share,
     whole_or_not,
 )
 from herder.core.blas import one_blas_thread
+from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_estimator
 from herder.core.state import State
+from herder.core.summary import Fact, Facts, Picture, Section, Summary
+from herder.data.states import read_numbers
 from herder.learn.rbm_steps import RBMSteps
 from herder.models.rbm import RBMModel
 
@@ -38,6 +42,12 @@ __all__ = ["RBM"]
 
 #: Numbers that are held at a time when rows are scored.
 BLOCK = 2**22
+
+#: What the picture of the filters shows, and the text below it.
+FILTERS = (
+    "The couplings of each hidden unit to the columns, as small images.",
+    "Couplings of the hidden units, those with the largest norms first.",
+)
 
 #: Rows of which each epoch checks one column.
 SPOT_ROWS = 1000
@@ -140,16 +150,19 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def fit(self, X: object, y: object = None) -> Self:
+    def fit(self, X: object, y: object = None, *, progress: Progress | None = None) -> Self:
         """Learn the machine from all rows.
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+        X : array-like, frame, sparse matrix or mapping of columns by name
             Rows of 0 and 1, of -1 and 1, or of probabilities from 0 to 1.
         y : ignored
             For scikit-learn.
+        progress : callable, optional
+            Called with the share done, and a word on what is done.
         """
+        function_or_none(progress, "progress")
         n_epochs = positive_int(self.n_epochs, "n_epochs")
         again = flag(self.warm_start, "warm_start") and hasattr(self, "model_")
         with whole_or_not(self), one_blas_thread():
@@ -164,6 +177,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 for first in range(0, len(order), size):
                     steps.learn(_dense(rows[order[first : first + size]]), rate)
                 history.append(_spot_check(steps.model(states), rows, epoch))
+                if progress is not None:
+                    progress((epoch + 1) / n_epochs, "learning")
             self._adopt(steps, states)
             self.history_ = np.array(history)
         return self
@@ -259,7 +274,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         check_fitted(self, "model_")
         low, high = self.model_.states
-        rows = np.array(_dense(fit_rows(self, X, reset=False, finite=False)), np.float64)
+        rows = np.array(_dense(read_numbers(self, X, reset=False)), np.float64)
         held = ~np.isnan(rows)
         if self.binarize is not None:
             rows = np.where(held, _upper(rows, self.binarize), np.nan)
@@ -279,6 +294,18 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Fill the NaN of rows with their more probable states."""
         low, high = self.model_.states if hasattr(self, "model_") else (0, 1)
         return np.where(self.conditional(X) > 0.5, high, low).astype(np.float64)
+
+    def summary(self) -> Summary:
+        """Return the sizes of the parameters, how learning went, and a picture of the filters."""
+        check_fitted(self, "model_")
+        found = self.model_.summary()
+        meaning = "log pseudo-likelihood of a row after the first and the last epoch, estimated"
+        facts = []
+        if len(self.history_):
+            course = f"{self.history_[0]:.2f} to {self.history_[-1]:.2f}"
+            facts.append(Fact("learning", course, "", meaning))
+        section = Section("Hidden units", [Picture("filters", self, *FILTERS)])
+        return Summary(found.title, [*found.blocks, Facts(facts)], [section])
 
     def to_state(self) -> State:
         """Return the machine, and a header that JSON can hold."""
@@ -344,7 +371,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _rows(self, X: object, *, reset: bool) -> tuple[Any, tuple[int, int]]:
         """Return rows that hold states or probabilities, and the alphabet they are in."""
-        rows = fit_rows(self, X, reset=reset)
+        rows = read_numbers(self, X, reset=reset)
+        require_finite(self, rows)
         if self.binarize is not None:
             rows = _upper(rows, finite_number(self.binarize, "binarize"))
         return rows, _alphabet(rows, None if reset else self.model_.states)

@@ -19,6 +19,7 @@ _MODULES = {
     "fields": ("couplings", "energies", "sampling", "state"),
     "moments": ("agreement", "count_distribution", "moment_error", "weight_norm"),
     "online": ("calibration", "progressive", "update", "weights"),
+    "rbm": ("filters",),
     "thinning": ("density", "marginals", "mmd_path", "picks"),
 }
 _HOME = {f"plot_{name}": module for module, names in _MODULES.items() for name in names}
@@ -42,6 +43,7 @@ PICTURES = {
     ("Trace", "norm"): ("moments", "plot_weight_norm"),
     ("PairwiseModel", "couplings"): ("fields", "plot_couplings"),
     ("PottsModel", "couplings"): ("fields", "plot_couplings"),
+    ("RBM", "filters"): ("rbm", "plot_filters"),
 }
 
 
