@@ -6,7 +6,6 @@ the expected states of 0/1 sites.
 """
 
 import copy
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Self
 
@@ -35,22 +34,25 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_
 from herder.core.state import State
 from herder.core.summary import Fact, Facts, Picture, Section, Summary
 from herder.data.states import read_numbers
+from herder.learn.rbm_rows import (
+    alphabet,
+    dense,
+    flip_gains,
+    parts,
+    row_free_energy,
+    spot_check,
+    upper,
+)
 from herder.learn.rbm_steps import RBMSteps
 from herder.models.rbm import RBMModel
 
 __all__ = ["RBM"]
-
-#: Numbers that are held at a time when rows are scored.
-BLOCK = 2**22
 
 #: What the picture of the filters shows, and the text below it.
 FILTERS = (
     "The couplings of each hidden unit to the columns, as small images.",
     "Couplings of the hidden units, those with the largest norms first.",
 )
-
-#: Rows of which each epoch checks one column.
-SPOT_ROWS = 1000
 
 #: Standard deviation of the first couplings: small beside 1, and different for each hidden site.
 FIRST_SD = 0.01
@@ -175,8 +177,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 rate = self.learning_rate * min(1.0, 2.0 - 2.0 * (epoch + 1) / (n_epochs + 1))
                 order = steps.rng.permutation(rows.shape[0])
                 for first in range(0, len(order), size):
-                    steps.learn(_dense(rows[order[first : first + size]]), rate)
-                history.append(_spot_check(steps.model(states), rows, epoch))
+                    steps.learn(dense(rows[order[first : first + size]]), rate)
+                history.append(spot_check(steps.model(states), rows, epoch))
                 if progress is not None:
                     progress((epoch + 1) / n_epochs, "learning")
             self._adopt(steps, states)
@@ -194,7 +196,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             steps = copy.deepcopy(steps)
             size = positive_int(self.batch_size, "batch_size")
             for at in range(0, rows.shape[0], size):
-                steps.learn(_dense(rows[at : at + size]), self.learning_rate)
+                steps.learn(dense(rows[at : at + size]), self.learning_rate)
             self._adopt(steps, states)
         return self
 
@@ -209,7 +211,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def free_energy(self, X: object) -> NDArray[np.float64]:
         """Return the free energy of each row: -log of its probability times Z."""
         rows = self._read(X)
-        return np.concatenate([_free_energy(self.model_, part) for part in _parts(rows)])
+        return np.concatenate([row_free_energy(self.model_, part) for part in parts(rows)])
 
     def score_samples(self, X: object) -> NDArray[np.float64]:
         """Return the log probabilities of rows.
@@ -230,9 +232,9 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return the log pseudo-likelihood of a row, summed over columns, on average over rows."""
         rows, model = self._read(X), self.model_
         total = 0.0
-        for part in _parts(rows, model.n_hidden):
+        for part in parts(rows, model.n_hidden):
             for j in range(model.n_visible):
-                total += float(_flip_gains(model, part, np.full(len(part), j)).sum())
+                total += float(flip_gains(model, part, np.full(len(part), j)).sum())
         return float(total / rows.shape[0])
 
     def score(self, X: object, y: object = None) -> float:
@@ -274,11 +276,11 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         check_fitted(self, "model_")
         low, high = self.model_.states
-        rows = np.array(_dense(read_numbers(self, X, reset=False)), np.float64)
+        rows = np.array(dense(read_numbers(self, X, reset=False)), np.float64)
         held = ~np.isnan(rows)
         if self.binarize is not None:
-            rows = np.where(held, _upper(rows, self.binarize), np.nan)
-        _alphabet(np.where(held, rows, low), self.model_.states, probabilities=False)
+            rows = np.where(held, upper(rows, self.binarize), np.nan)
+        alphabet(np.where(held, rows, low), self.model_.states, probabilities=False)
         rng = generator(self.random_state)
         found = (rows == high).astype(np.float64)
         unknown = np.flatnonzero(~held.all(axis=1))
@@ -374,8 +376,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = read_numbers(self, X, reset=reset)
         require_finite(self, rows)
         if self.binarize is not None:
-            rows = _upper(rows, finite_number(self.binarize, "binarize"))
-        return rows, _alphabet(rows, None if reset else self.model_.states)
+            rows = upper(rows, finite_number(self.binarize, "binarize"))
+        return rows, alphabet(rows, None if reset else self.model_.states)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of scikit-learn: sparse rows are accepted, single precision stays."""
@@ -390,69 +392,3 @@ def _not_negative(value: object, name: str) -> float:
     if number < 0:
         raise ParameterError(name, "be 0 or a positive number", value)
     return number
-
-
-def _upper(rows: Any, threshold: float) -> Any:
-    """Return 1 where rows are above a threshold, else 0."""
-    if hasattr(rows, "indptr") and threshold < 0:
-        rows = rows.toarray()  # its zeros are above
-    return (rows > threshold).astype(rows.dtype)
-
-
-def _dense(rows: Any) -> NDArray[Any]:
-    return rows.toarray() if hasattr(rows, "indptr") else rows
-
-
-def _parts(rows: Any, width: int = 1) -> Iterator[NDArray[Any]]:
-    """Yield blocks of rows as arrays, of about BLOCK numbers for each of ``width`` sites."""
-    size = max(1, BLOCK // max(width, rows.shape[1]))
-    for first in range(0, rows.shape[0], size):
-        yield _dense(rows[first : first + size]).astype(np.float64)
-
-
-def _alphabet(
-    rows: Any, known: tuple[int, int] | None = None, *, probabilities: bool = True
-) -> tuple[int, int]:
-    """Return the states that rows hold: -1 and 1, or 0 and 1 with all between."""
-    least = 0.0 if rows.shape[0] == 0 else float(rows.min())
-    wanted = known or ((-1, 1) if least < 0 else (0, 1))
-    for part in _parts(rows):
-        between = wanted == (0, 1) and probabilities
-        fine = (part >= 0) & (part <= 1) if between else (part == wanted[0]) | (part == 1)
-        if not fine.all():
-            accepted = "0 and 1, -1 and 1, or probabilities from 0 to 1"
-            if known is not None:
-                accepted = "numbers from 0 to 1" if between else f"{known[0]} and 1"
-            got = f"{part[~fine][0]:g}; binarize= sets a threshold for numbers"
-            raise ParameterError("X", f"hold {accepted}", got=got)
-    return wanted
-
-
-def _free_energy(model: RBMModel, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return free energies of rows that may hold probabilities."""
-    low, high = model.states
-    with one_blas_thread():
-        fields = rows @ model.couplings + model.hidden_biases
-        own = rows @ model.visible_biases
-    return -own - np.logaddexp(low * fields, high * fields).sum(axis=1)
-
-
-def _flip_gains(model: RBMModel, rows: NDArray[np.float64], column: Any) -> NDArray[np.float64]:
-    """Return log P(entry given the rest of its row) for one column, or one column of each row."""
-    low, high = model.states
-    where = np.arange(len(rows)), column
-    value = rows[where]
-    with one_blas_thread():
-        fields = rows @ model.couplings + model.hidden_biases
-    step = (low + high - 2 * value)[:, None] * model.couplings[column]
-    after, change = fields + step, (low + high - 2 * value) * model.visible_biases[column]
-    sums = [np.logaddexp(low * field, high * field).sum(axis=1) for field in (fields, after)]
-    return -np.logaddexp(0.0, sums[1] - sums[0] + change)
-
-
-def _spot_check(model: RBMModel, rows: Any, epoch: int) -> float:
-    """Estimate the log pseudo-likelihood of a row by one column of each of some rows."""
-    some = rows[:: max(1, rows.shape[0] // SPOT_ROWS)][:SPOT_ROWS]
-    values = _dense(some).astype(np.float64)
-    columns = (np.arange(len(values)) + epoch) % model.n_visible
-    return float(_flip_gains(model, values, columns).mean() * model.n_visible)
