@@ -198,8 +198,10 @@ def log_partition(
     else:
         steps = np.geomspace(FIRST_SHARE, 1.0, n_temperatures) if n_temperatures > 1 else [1.0]
         scales = np.concatenate([[0.0], steps])
-    kind = _BlockChains if isinstance(model, RBMModel) else _Chains
-    chains = kind(model, scales, n_chains, random_state)
+    if isinstance(model, RBMModel):
+        chains = _BlockChains(model, scales, n_chains, random_state)
+    else:
+        chains = _Chains(model, scales, n_chains, random_state)
     units = [
         (k, min(k + chains.step, n_temperatures)) for k in range(0, n_temperatures, chains.step)
     ]
