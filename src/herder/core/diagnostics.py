@@ -37,6 +37,7 @@ from herder._validation import (
     positive_number,
 )
 from herder.core.dynamics import Step
+from herder.core.summary import counted
 from herder.core.units import Number, as_numbers, inner, norm
 
 __all__ = [
@@ -241,7 +242,7 @@ def fit_rate(t: ArrayLike, error: ArrayLike) -> Rate:
     x, y = np.log(steps[kept]), np.log(errors[kept])
     n_points = len(x)
     if n_points < 2 or np.ptp(x) == 0:
-        found = f"{len(np.unique(x))} such step(s)"
+        found = counted(len(np.unique(x)), "such step")
         raise ParameterError("error", "be positive at two different steps at least", got=found)
     dx, dy = x - x.mean(), y - y.mean()
     spread = float(dx @ dx)

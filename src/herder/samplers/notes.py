@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.summary import counted
 from herder.samplers.monitor import FEW_DRAWS, LARGEST_R_HAT, Monitor
 from herder.samplers.orders import Field
 
@@ -48,17 +49,18 @@ def run_notes(
     if apart:
         who = "chains" if len(monitors) > 1 else "the two halves of the chain"
         notes.append(
-            f"R-hat is up to {np.nanmax(worst):.3g}, above {LARGEST_R_HAT} at {apart} site(s): "
+            f"R-hat is up to {np.nanmax(worst):.3g}, above {LARGEST_R_HAT} at "
+            f"{counted(apart, 'site')}: "
             f"{who} do not agree; take {_remedies(method, field)}"
         )
     elif few:
         notes.append(
-            f"{few} site(s) have fewer than {FEW_DRAWS} effective draws: take more sweeps"
+            f"fewer than {FEW_DRAWS} effective draws at {counted(few, 'site')}: take more sweeps"
         )
     n_held = len(worst) - field.n_sites
     still = int(np.isnan(worst).sum()) - n_held
     if still > 0 and monitors[0].n_sweeps > 1:
-        notes.append(f"{still} site(s) were in one state all the time: very probable, or stuck")
+        notes.append(f"only one state at {counted(still, 'site')}: very probable, or stuck")
     if len(monitors) == 1:
         notes.append("one chain cannot show modes that it never reached; take several chains")
     n_pairs = field.n_sites * (field.n_sites - 1) // 2
