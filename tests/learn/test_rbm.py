@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from herder import RBM, ParameterError, RBMModel, load, log_partition, save
 from herder.learn import _rbm_jit as jit
 
-METHODS = [{"method": "pcd"}, {"method": "cd"}, {"method": "pcd", "fast_rate": 0.05}]
+METHODS = [{"method": "cd"}, {"method": "pcd"}, {"method": "pcd", "fast_rate": 0.05}]
 
 
 @pytest.fixture(scope="module")

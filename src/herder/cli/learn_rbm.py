@@ -43,9 +43,9 @@ def learn_rbm(
         int, option(METHOD, "Number of hidden units.", min=1, max=10**6, metavar="N")
     ] = 100,
     method: Annotated[
-        Literal["pcd", "cd"],
-        option(METHOD, "Chains persist from update to update, or start at the rows."),
-    ] = "pcd",
+        Literal["cd", "pcd"],
+        option(METHOD, "Chains start at the rows, or persist from update to update."),
+    ] = "cd",
     epochs: Annotated[
         int, option(METHOD, "Passes over the rows.", min=1, max=10**9, metavar="N")
     ] = 20,

@@ -74,8 +74,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_hidden : int, default 100
         Number of hidden sites.
-    method : {"pcd", "cd"}, default "pcd"
-        Chains of the negative phase persist from update to update, or start at the rows.
+    method : {"cd", "pcd"}, default "cd"
+        Chains of the negative phase start at the rows, or persist from update to update.
     n_steps : int, default 1
         Sweeps of the chains for each update: the k of CD-k.
     learning_rate : float, default 0.1
@@ -127,7 +127,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         n_hidden: int = 100,
         *,
-        method: str = "pcd",
+        method: str = "cd",
         n_steps: int = 1,
         learning_rate: float = 0.1,
         n_epochs: int = 20,
@@ -328,7 +328,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _begin(self, rows: Any, states: tuple[int, int], start: RBMModel | None) -> RBMSteps:
         """Return a learner at the first parameters, or at those of a machine."""
         n_hidden = positive_int(self.n_hidden, "n_hidden")
-        one_of(self.method, "method", ("pcd", "cd"))
+        one_of(self.method, "method", ("cd", "pcd"))
         positive_number(self.learning_rate, "learning_rate")
         fast_rate = _not_negative(self.fast_rate, "fast_rate")
         if fast_rate and self.method != "pcd":

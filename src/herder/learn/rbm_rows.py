@@ -16,7 +16,7 @@ __all__ = ["alphabet", "dense", "flip_gains", "parts", "row_free_energy", "spot_
 BLOCK = 2**22
 
 #: Rows of which each epoch checks one column.
-SPOT_ROWS = 1000
+SPOT_ROWS = 250
 
 
 def upper(rows: Any, threshold: float) -> Any:
