@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 import herder.online
 from herder import (
     NHERD,
+    RBM,
     BoltzmannMachine,
     EnumeratedSystem,
     GaussianMixture,
@@ -25,6 +26,7 @@ from herder import (
     Moments,
     PairwiseModel,
     PottsModel,
+    RBMModel,
     gibbs,
     herd,
     herd_density,
@@ -153,6 +155,29 @@ CASES["machine-weightless"] = Case(
     lambda: BoltzmannMachine().partial_fit(BITS[:20], sample_weight=np.zeros(20)),
     answers_of_machine,
     lambda machine: machine.partial_fit(BITS),
+)
+
+
+# Hidden units
+
+
+def answers_of_rbm(machine):
+    rows = BITS[:20] if machine.model_.states == (0, 1) else 2 * BITS[:20] - 1
+    names = ("components_", "intercept_hidden_", "intercept_visible_", "history_")
+    found = {name: getattr(machine, name) for name in names}
+    return found | {"scores": machine.score_samples(rows), "samples": machine.sample(5)}
+
+
+for low in (0, -1):
+    CASES[f"rbm{low}"] = Case(
+        lambda rows=BITS if low == 0 else 2 * BITS - 1: RBM(3, n_epochs=2).fit(rows.astype(float)),
+        answers_of_rbm,
+        lambda machine: machine,
+    )
+CASES["rbm-model"] = Case(
+    lambda: RBMModel([[1.0, -1 / 3], [0.5, 0.0]], [0.1, 0.2], states=(-1, 1)),
+    lambda model: {"F": model.free_energy([[1, -1]]), "W": model.couplings, "s": model.states},
+    lambda model: model,
 )
 
 

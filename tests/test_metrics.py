@@ -109,7 +109,7 @@ def test_distances_refuse_what_is_no_distribution(distance):
         distance([0.5, 0.5], [0.5, 0.25, 0.25])
 
 
-@pytest.mark.parametrize("floor", [-1e-3, math.nan, math.inf])
+@pytest.mark.parametrize("floor", [-1e-3, 1.0, 1e308, math.nan, math.inf])
 def test_divergence_refuses_a_bad_floor(floor):
     with refuses("floor"):
         kl_divergence([1.0], [1.0], floor=floor)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._csr import summed_csr
 from herder._errors import ParameterError, ParameterTypeError
-from herder._validation import finite_number, plain_array, positive_int, real_array
+from herder._validation import plain_array, positive_int, real_array, share
 
 __all__ = ["count_distribution", "kl_divergence", "total_variation"]
 
@@ -84,8 +84,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
     0.143841
     """
     p_cells, q_cells = _pair(p, q)
-    if finite_number(floor, "floor") < 0:
-        raise ParameterError("floor", "be a finite non-negative number", floor)
+    floor = share(floor, "floor")
     q_cells = (q_cells + floor) / (1 + floor * q_cells.size)
     held = p_cells > 0
     if (q_cells[held] == 0).any():

@@ -100,6 +100,8 @@ def shared(name: str) -> Any:
         ),
         "AROW many": lambda: herder.AROW().fit(points(), np.arange(20) % 3),
         "machine": lambda: herder.BoltzmannMachine().fit(spins()),
+        "rbm": lambda: herder.RBM(3, n_epochs=2).fit(spins()),
+        "rbm model": lambda: herder.RBMModel(np.ones((3, 2))),
         "herder": lambda: herder.MomentHerder().fit(spins()),
         "thinning": lambda: herder.thin(points(), 5),
         "thinning of draws": lambda: herder.thin(points().reshape(2, 10, 3), 5),
@@ -795,6 +797,40 @@ def _calls() -> dict[str, Callable[[], Call]]:
             "machine", "check", X=S, n_samples=50, sample_weight=lambda: np.ones(30)
         ),
         "BoltzmannMachine.sample": method("machine", "sample", n_samples=3),
+        **{
+            f"RBM.fit, {how}": fitted(
+                "RBM",
+                n_hidden=lambda: 3,
+                method=lambda how=how: how,
+                n_epochs=lambda: 2,
+                batch_size=lambda: 5,
+                X=S,
+                y=None,
+            )
+            for how in ("cd", "pcd")
+        },
+        "RBM.partial_fit": method("rbm", "partial_fit", fresh=True, X=S),
+        **{
+            f"RBM.{name}": method("rbm", name, X=S)
+            for name in ("transform", "free_energy", "score_samples", "score", "conditional")
+        },
+        "RBM.sample": method("rbm", "sample", n_samples=3),
+        "RBMModel": plain(
+            herder.RBMModel,
+            couplings=lambda: np.zeros((3, 2)),
+            visible_biases=lambda: np.zeros(3),
+            hidden_biases=lambda: np.zeros(2),
+            states=lambda: (0, 1),
+        ),
+        "RBMModel.free_energy": method(
+            "rbm model", "free_energy", visible=lambda: np.ones((2, 3))
+        ),
+        "RBMModel.energy": method(
+            "rbm model",
+            "energy",
+            visible=lambda: np.ones((2, 3)),
+            hidden=lambda: np.ones((2, 2)),
+        ),
         "FitCheck.show": method("check", "show", part=lambda: shared("check").means),
         # files
         "save": in_folder(herder.save, model=lambda: shared("AROW"), meta=lambda: {"a": 1}),
@@ -823,6 +859,7 @@ def _calls() -> dict[str, Callable[[], Call]]:
             labels=lambda: ["a", "b", "c"],
             end=drawn,
         ),
+        "plot_filters": plain(plots.plot_filters, machine=lambda: shared("rbm"), end=drawn),
         "plot_couplings": plain(plots.plot_couplings, model=model, truth=model, end=drawn),
         "plot_energies": plain(
             plots.plot_energies, energies=lambda: {"a": [1.0, 2.0, 1.5]}, exact=1.2, end=drawn

@@ -18,11 +18,13 @@ import numpy as np
 from safetensors.numpy import save as to_bytes
 
 from herder import (
+    RBM,
     GaussianMixture,
     KernelHerder,
     MomentHerder,
     PairwiseModel,
     ParameterError,
+    RBMModel,
     gibbs,
     herd,
     herd_density,
@@ -88,6 +90,18 @@ def use_machine(model: Any) -> Any:
     if model.method == "pl" and model.penalty in ("l2", None) and not is_text:
         model.partial_fit(rows)
     return [*found, model.couplings_, model.to_state()]
+
+
+def use_rbm(model: Any) -> Any:
+    low, high = model.model_.states
+    rows = low + (high - low) * rows_for(model, files.BITS[:20]).astype(float)
+    found = [model.score_samples(rows), model.transform(rows), model.sample(3, random_state=1)]
+    return [*found, str(model.summary()), model.to_state()]
+
+
+def use_rbm_model(model: Any) -> Any:
+    rows = np.full((1, model.n_visible), model.states[-1])
+    return [model.free_energy(rows), model.hidden_probabilities(rows), model.to_state()]
 
 
 def use_field(model: Any) -> Any:
@@ -164,6 +178,8 @@ def _things() -> dict[str, Thing]:
         found[f"machine-{key}"] = Thing(lambda k=key: files.machine(k), use_machine)
     found |= {"pairwise": Thing(files.grid, use_field), "potts": Thing(files.potts, use_field)}
     found["dense"] = Thing(lambda: DENSE, use_field)
+    found["rbm"] = Thing(lambda: RBM(3, n_epochs=2).fit(files.BITS.astype(float)), use_rbm)
+    found["rbm-model"] = Thing(lambda: RBMModel([[1.0, -1.0], [0.5, 0.0]]), use_rbm_model)
     for key, run in RUNS.items():
         found[f"position-{key}"] = Thing(lambda r=run: r(40).position, use_run(key))
     found["position-moments"] = Thing(
