@@ -74,8 +74,8 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, floor: float = 1e-10) -> float:
     p, q : array-like of the same shape
         Non-negative and not all zero; each is divided by its sum, so that counts will do.
     floor : float, default 1e-10
-        From 0 to below 1, added to every cell of ``q``, which is then normalised. With 0 the divergence is
-        infinite where ``q`` is zero and ``p`` is not.
+        From 0 to below 1, added to every cell of ``q``, which is then normalised. With 0 the
+        divergence is infinite where ``q`` is zero and ``p`` is not.
 
     Examples
     --------

@@ -234,6 +234,11 @@ def test_errors_name_the_parameter(bars, name, value):
         RBM(**{name: value}).fit(bars[:20])
 
 
+def test_parameters_that_diverge_are_refused(bars):
+    with pytest.raises(ParameterError, match="learning_rate"):
+        RBM(2, n_epochs=3, l2=1e30).fit(bars[:50])
+
+
 def test_fast_weights_need_persistent_chains(bars):
     with pytest.raises(ParameterError, match="fast_rate"):
         RBM(2, method="cd", fast_rate=0.1).fit(bars[:20])

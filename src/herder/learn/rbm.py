@@ -172,9 +172,10 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             start = self.model_ if again and self.model_.n_visible == rows.shape[1] else None
             steps = self._begin(rows, states, start)
             size = positive_int(self.batch_size, "batch_size")
+            top = positive_number(self.learning_rate, "learning_rate")
             history = []
             for epoch in range(n_epochs):
-                rate = self.learning_rate * min(1.0, 2.0 - 2.0 * (epoch + 1) / (n_epochs + 1))
+                rate = top * min(1.0, 2.0 - 2.0 * (epoch + 1) / (n_epochs + 1))
                 order = steps.rng.permutation(rows.shape[0])
                 for first in range(0, len(order), size):
                     steps.learn(dense(rows[order[first : first + size]]), rate)
@@ -195,8 +196,9 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 steps = self._begin(rows, states, None if first else self.model_)
             steps = copy.deepcopy(steps)
             size = positive_int(self.batch_size, "batch_size")
+            rate = positive_number(self.learning_rate, "learning_rate")
             for at in range(0, rows.shape[0], size):
-                steps.learn(dense(rows[at : at + size]), self.learning_rate)
+                steps.learn(dense(rows[at : at + size]), rate)
             self._adopt(steps, states)
         return self
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.learn import _rbm_jit as _jit
 from herder.models.rbm import RBMModel
 
@@ -69,10 +70,14 @@ class RBMSteps:
         self.hidden = self._draw(np.zeros((n_chains, parameters.shape[1]), parameters.dtype))
 
     def model(self, states: tuple[int, int]) -> RBMModel:
-        """Return the machine as it is now."""
+        """Return the machine as it is now, unless its parameters have diverged."""
         table = self.parameters.astype(np.float64)
+        if not np.isfinite(table).all():
+            rule = "be small enough that parameters stay finite, as must l2 and fast_rate"
+            raise ParameterError("learning_rate", rule)
         return RBMModel(table[:-1, :-1], table[:-1, -1], table[-1, :-1], states)
 
+    @np.errstate(over="ignore", invalid="ignore")  # `model` refuses what has diverged
     def learn(self, batch: NDArray[Any], rate: float) -> None:
         """Take one step for a batch of rows, in the states of the machine.
 
