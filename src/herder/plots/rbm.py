@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from herder._errors import ParameterError
-from herder._validation import of_kind, positive_int
+from herder._validation import of_kind, plain_array, positive_int
 from herder.learn.rbm import RBM
 from herder.plots._style import new_figure
 
@@ -60,7 +60,7 @@ def _image_shape(shape: Any, n_visible: int) -> tuple[int, int]:
     if shape is None:
         side = math.isqrt(n_visible)
         return (side, side) if side * side == n_visible else (1, n_visible)
-    found = np.ravel(np.asarray(shape))
+    found = np.ravel(plain_array(shape, "shape"))
     if found.shape != (2,) or found.dtype.kind not in "iu" or found.prod() != n_visible:
         rule = f"be two numbers whose product is {n_visible}"
         raise ParameterError("shape", rule, shape)
