@@ -40,6 +40,16 @@ def log_probabilities(model, rows):
     return log_sums(rows) - np.logaddexp.reduce(log_sums(visible))
 
 
+def small_machine(seed):
+    """Return a machine with random parameters, all its visible states and their probabilities."""
+    rng = np.random.default_rng(seed)
+    machine = RBM(3)
+    machine.n_features_in_ = 4
+    machine._keep(RBMModel(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)))
+    visible = np.array(list(itertools.product((0, 1), repeat=4)), float)
+    return machine, visible, np.exp(log_probabilities(machine.model_, visible))
+
+
 @parametrize_with_checks([RBM(2, n_epochs=2, binarize=0.0)])
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -168,12 +178,7 @@ def test_partial_fit_goes_on(bars):
 
 
 def test_samples_have_the_moments_of_the_model():
-    rng = np.random.default_rng(5)
-    machine = RBM(3)
-    machine.n_features_in_ = 4
-    machine._keep(RBMModel(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)))
-    visible = np.array(list(itertools.product((0, 1), repeat=4)), float)
-    p = np.exp(log_probabilities(machine.model_, visible))
+    machine, visible, p = small_machine(5)
     rows = machine.sample(20_000)
     assert rows.shape == (20_000, 4)
     np.testing.assert_allclose(rows.mean(axis=0), p @ visible, atol=0.02)
@@ -182,12 +187,7 @@ def test_samples_have_the_moments_of_the_model():
 
 
 def test_missing_entries_against_enumeration():
-    rng = np.random.default_rng(6)
-    machine = RBM(3)
-    machine.n_features_in_ = 4
-    machine._keep(RBMModel(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)))
-    visible = np.array(list(itertools.product((0, 1), repeat=4)), float)
-    p = np.exp(log_probabilities(machine.model_, visible))
+    machine, visible, p = small_machine(6)
     row = np.array([1.0, np.nan, np.nan, 0.0])
     fits = (visible[:, 0] == 1) & (visible[:, 3] == 0)
     expected = p[fits] @ visible[fits] / p[fits].sum()
