@@ -18,6 +18,7 @@ class Rows(NamedTuple):
     """What drives the herd; n visible sites, d rows."""
 
     values: NDArray[np.int8]  # (d, n + 1), the last column the constant
+    columns: NDArray[np.int8]  # (n + 1, d), the same the other way round
     votes: NDArray[np.int64]  # (d,)
     gram: NDArray[np.int16]  # (d, d), values @ values.T; (0, 0): fields are made by products
 
@@ -39,14 +40,13 @@ class Herd(NamedTuple):
 @jit
 def fill_fields(rows: Rows, h: Herd, first: int, last: int) -> None:
     """Make the fields of some rows by products."""
-    for i in range(first, last):
-        row = rows.values[i]
-        for k in range(h.weights.shape[0]):
-            weights = h.weights[k]
-            field = 0
-            for j in range(row.shape[0]):
-                field += weights[j] * row[j]
-            h.fields[k, i] = field
+    for k in range(h.weights.shape[0]):
+        fields = h.fields[k, first:last]
+        fields[:] = 0
+        for j in range(h.weights.shape[1]):
+            weight, column = h.weights[k, j], rows.columns[j, first:last]
+            for i in range(fields.shape[0]):
+                fields[i] += weight * column[i]
 
 
 @jit
@@ -118,6 +118,8 @@ def complete(rows: Rows, h: Herd, first: int, last: int, t: int, chunk: int) -> 
                 up[n_up], down[n_down] = first + i, first + i
                 n_up += hidden[i] > 0
                 n_down += hidden[i] < 0
+        if n_up + n_down == 0:
+            continue
         factor = 1 if anew else 2
         for which, n, sign in ((up, n_up, factor), (down, n_down, -factor)):
             add_rows(rows.values, which, n, rows.votes, chunk, sign, part, h.sums[k])

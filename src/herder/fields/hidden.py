@@ -80,7 +80,7 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Summarised
     >>> rows = [[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 0]]
     >>> herder = HiddenHerder(4, n_steps=100).fit(rows)
     >>> herder.sample(4).tolist()
-    [[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0]]
+    [[1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 1]]
     """
 
     n_features_in_: int

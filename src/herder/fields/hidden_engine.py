@@ -80,7 +80,7 @@ class HiddenHerd:
         wide = table.astype(np.float32)  # whole numbers below 2**24
         gram = (wide @ wide.T).astype(np.int16) if keeps else np.empty((0, 0), np.int16)
         self.chunk = max(1, (2**15 - 1) // widest) if equal else 1
-        self.rows = Rows(table, counts, gram)
+        self.rows = Rows(table, np.ascontiguousarray(table.T), counts, gram)
         weights = first_weights(n_hidden, n_visible, self.scale)
         start = np.where(table[:1] > 0, 1, -1).astype(np.int8)[0] if n_rows else None
         self._begin(weights, np.ones(n_visible + 1, np.int8) if start is None else start)
