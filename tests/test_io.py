@@ -20,11 +20,13 @@ from herder import (
     BoltzmannMachine,
     EnumeratedSystem,
     GaussianMixture,
+    HiddenHerder,
     KernelHerder,
     Matern32,
     MomentHerder,
     Moments,
     PairwiseModel,
+    ParametricHerder,
     PottsModel,
     RBMModel,
     gibbs,
@@ -174,6 +176,24 @@ for low in (0, -1):
         answers_of_rbm,
         lambda machine: machine,
     )
+for key, parameters in {"": {}, "-batches": {"batch_size": 4}, "-rows": {"start": "rows"}}.items():
+    CASES[f"hidden{key}"] = Case(
+        lambda given=parameters: HiddenHerder(3, n_steps=20, **given).fit(BITS),
+        lambda herder: {
+            "samples": herder.sample(30),
+            "rates": herder.sample(30, drive="rates"),
+            "features": herder.transform(BITS),
+            "averages": herder.hidden_averages_,
+            "counts": (herder.n_restarts_, herder.n_violations_),
+            "weights": herder.weights_,
+        },
+        lambda herder: herder,
+    )
+CASES["parametric"] = Case(
+    lambda: ParametricHerder(2, n_hidden=3, n_steps=5, n_tuning_steps=5).fit(2 * BITS - 1),
+    lambda herder: {"samples": herder.sample(30), "history": herder.history_},
+    lambda herder: herder,
+)
 CASES["rbm-model"] = Case(
     lambda: RBMModel([[1.0, -1 / 3], [0.5, 0.0]], [0.1, 0.2], states=(-1, 1)),
     lambda model: {"F": model.free_energy([[1, -1]]), "W": model.couplings, "s": model.states},

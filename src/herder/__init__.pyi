@@ -16,7 +16,9 @@ from herder.fields.bounds import expectation_bounds as expectation_bounds
 from herder.fields.diagnostics import MomentDiagnostics as MomentDiagnostics
 from herder.fields.herding import MomentHerding as MomentHerding
 from herder.fields.herding import moment_herd as moment_herd
+from herder.fields.hidden import HiddenHerder as HiddenHerder
 from herder.fields.moment import MomentHerder as MomentHerder
+from herder.fields.parametric import ParametricHerder as ParametricHerder
 from herder.fields.position import Position as Position
 from herder.fields.uncertainty import Estimate as Estimate
 from herder.fields.uncertainty import count_estimate as count_estimate

@@ -103,6 +103,10 @@ def shared(name: str) -> Any:
         "rbm": lambda: herder.RBM(3, n_epochs=2).fit(spins()),
         "rbm model": lambda: herder.RBMModel(np.ones((3, 2))),
         "herder": lambda: herder.MomentHerder().fit(spins()),
+        "hidden": lambda: herder.HiddenHerder(3, n_steps=20).fit(spins()),
+        "parametric": lambda: herder.ParametricHerder(
+            2, n_hidden=3, n_steps=5, n_tuning_steps=5
+        ).fit(spins()),
         "thinning": lambda: herder.thin(points(), 5),
         "thinning of draws": lambda: herder.thin(points().reshape(2, 10, 3), 5),
         "sampling": lambda: herder.gibbs(model(), 20),
@@ -815,6 +819,19 @@ def _calls() -> dict[str, Callable[[], Call]]:
             for name in ("transform", "free_energy", "score_samples", "score", "conditional")
         },
         "RBM.sample": method("rbm", "sample", n_samples=3),
+        **{
+            f"{name}.fit": fitted(name, n_hidden=lambda: 3, n_steps=lambda: 9, X=S, y=None)
+            for name in ("HiddenHerder", "ParametricHerder")
+        },
+        "HiddenHerder.transform": method("hidden", "transform", X=S),
+        **{
+            f"HiddenHerder.sample, {how}": method(
+                "hidden", "sample", n_samples=3, drive=lambda how=how: how
+            )
+            for how in ("rows", "rates")
+        },
+        "ParametricHerder.sample": method("parametric", "sample", n_samples=3),
+        "ParametricHerder.errors": method("parametric", "errors", X=S, n_steps=3),
         "RBMModel": plain(
             herder.RBMModel,
             couplings=lambda: np.zeros((3, 2)),
@@ -859,6 +876,7 @@ def _calls() -> dict[str, Callable[[], Call]]:
             labels=lambda: ["a", "b", "c"],
             end=drawn,
         ),
+        "plot_images": plain(plots.plot_images, rows=lambda: np.eye(4), end=drawn),
         "plot_filters": plain(plots.plot_filters, machine=lambda: shared("rbm"), end=drawn),
         "plot_couplings": plain(plots.plot_couplings, model=model, truth=model, end=drawn),
         "plot_energies": plain(

@@ -20,10 +20,12 @@ from safetensors.numpy import save as to_bytes
 from herder import (
     RBM,
     GaussianMixture,
+    HiddenHerder,
     KernelHerder,
     MomentHerder,
     PairwiseModel,
     ParameterError,
+    ParametricHerder,
     RBMModel,
     gibbs,
     herd,
@@ -104,6 +106,17 @@ def use_rbm_model(model: Any) -> Any:
     return [model.free_energy(rows), model.hidden_probabilities(rows), model.to_state()]
 
 
+def use_hidden(herder: Any) -> Any:
+    rows = rows_for(herder, files.BITS[:20])
+    rows = rows if herder.to_state()[1]["low"] == 0 else 2 * rows - 1
+    found = [herder.sample(3), herder.sample(3, drive="rates"), herder.transform(rows)]
+    return [*found, str(herder.summary()), herder.to_state()]
+
+
+def use_parametric(herder: Any) -> Any:
+    return [herder.sample(3), str(herder.summary()), herder.to_state()]
+
+
 def use_field(model: Any) -> Any:
     rows = np.full((1, model.n_sites), model.states[-1])
     runs = [gibbs(model, 3).samples, herded_gibbs(model, 3).samples]
@@ -179,6 +192,11 @@ def _things() -> dict[str, Thing]:
     found |= {"pairwise": Thing(files.grid, use_field), "potts": Thing(files.potts, use_field)}
     found["dense"] = Thing(lambda: DENSE, use_field)
     found["rbm"] = Thing(lambda: RBM(3, n_epochs=2).fit(files.BITS.astype(float)), use_rbm)
+    found["hidden"] = Thing(lambda: HiddenHerder(2, n_steps=9).fit(files.BITS), use_hidden)
+    found["parametric"] = Thing(
+        lambda: ParametricHerder(2, n_hidden=2, n_steps=3, n_tuning_steps=3).fit(files.BITS),
+        use_parametric,
+    )
     found["rbm-model"] = Thing(lambda: RBMModel([[1.0, -1.0], [0.5, 0.0]]), use_rbm_model)
     for key, run in RUNS.items():
         found[f"position-{key}"] = Thing(lambda r=run: r(40).position, use_run(key))

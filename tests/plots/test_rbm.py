@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from herder import RBM, ParameterError
-from herder.plots import plot_filters
+from herder import RBM, HiddenHerder, ParameterError, ParametricHerder
+from herder.plots import draw, plot_filters, plot_images
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +30,28 @@ def test_no_square_is_one_row(machine):
 def test_shapes_that_do_not_fit_are_refused(machine, shape):
     with pytest.raises(ParameterError, match="shape"):
         plot_filters(machine, shape=shape)
+
+
+def test_images_are_the_rows_side_by_side():
+    rows = np.arange(24.0).reshape(4, 6)
+    sheet = plot_images(rows, shape=(3, 2), n_images=3).axes[0].images[0].get_array()
+    np.testing.assert_array_equal(sheet[:3, 3:5], rows[1].reshape(3, 2))
+    assert 23.0 not in sheet
+
+
+@pytest.mark.parametrize("rows", [[1.0, 2.0], np.empty((0, 4)), [["a"]]])
+def test_rows_that_are_no_images_are_refused(rows):
+    with pytest.raises(ParameterError, match="rows"):
+        plot_images(rows)
+
+
+def test_pictures_of_summaries():
+    rows = np.random.default_rng(0).integers(0, 2, (20, 9))
+    hidden = HiddenHerder(3, n_steps=9).fit(rows)
+    short = ParametricHerder(2, n_hidden=3, n_steps=5, n_tuning_steps=5).fit(rows)
+    shown = {}
+    for herder in (hidden, short):
+        picture = herder.summary().sections[0].blocks[0]
+        shown[picture.name] = draw(picture).axes[0].images[0].get_array()
+    np.testing.assert_array_equal(shown["samples"][:3, :3].ravel(), hidden.sample(1)[0])
+    np.testing.assert_array_equal(shown["prototypes"][:3, :3].ravel(), short.prototypes_[0])

@@ -22,7 +22,7 @@ from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_estimator
 from herder.core.state import State
-from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, counted
+from herder.core.summary import Fact, Facts, Picture, Section, Summary, counted
 from herder.data.states import check_alphabet, read_codes
 from herder.fields.hidden_engine import HiddenHerd, mixed_bits
 from herder.fields.hidden_system import rows_of_a_step
@@ -39,7 +39,7 @@ SAMPLES = (
 )
 
 
-class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Summarised, BaseEstimator):
+class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Herd a restricted Boltzmann machine with rows: samples like them, and features of them.
 
     Sites are herded as -1 and 1, whatever two states the rows hold.

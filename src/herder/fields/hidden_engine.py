@@ -156,7 +156,7 @@ class HiddenHerd:
     @property
     def hidden_averages(self) -> NDArray[np.float64]:
         """Share of the steps in which each hidden site of each row was 1."""
-        sums = self.herd.hidden[:-1] * self.t - self.herd.times[:-1]
+        sums = self.herd.hidden[:-1].astype(np.int64) * self.t - self.herd.times[:-1]
         return (sums.T / max(self.t, 1) + 1) / 2
 
     @property

@@ -31,7 +31,7 @@ from herder.core.blas import one_blas_thread
 from herder.core.lanes import Progress
 from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_estimator
 from herder.core.state import State
-from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, counted
+from herder.core.summary import Fact, Facts, Picture, Section, Summary, counted
 from herder.data.states import check_alphabet, read_codes
 from herder.fields.hidden_engine import HiddenHerd, mixed_bits
 from herder.fields.hidden_system import RBMFeatures
@@ -144,7 +144,7 @@ class Regression:
         return prototypes[order], shares[order]
 
 
-class ParametricHerder(Summarised, BaseEstimator):
+class ParametricHerder(BaseEstimator):
     """Learn prototypes that herd a restricted Boltzmann machine as the rows would.
 
     Afterwards the rows are not needed: samples come from the prototypes alone, computed in

@@ -19,7 +19,7 @@ _MODULES = {
     "fields": ("couplings", "energies", "sampling", "state"),
     "moments": ("agreement", "count_distribution", "moment_error", "weight_norm"),
     "online": ("calibration", "progressive", "update", "weights"),
-    "rbm": ("filters",),
+    "rbm": ("filters", "images"),
     "thinning": ("density", "marginals", "mmd_path", "picks"),
 }
 _HOME = {f"plot_{name}": module for module, names in _MODULES.items() for name in names}
@@ -44,6 +44,8 @@ PICTURES = {
     ("PairwiseModel", "couplings"): ("fields", "plot_couplings"),
     ("PottsModel", "couplings"): ("fields", "plot_couplings"),
     ("RBM", "filters"): ("rbm", "plot_filters"),
+    ("HiddenHerder", "samples"): ("rbm", "draw_samples"),
+    ("ParametricHerder", "prototypes"): ("rbm", "draw_prototypes"),
 }
 
 
