@@ -80,13 +80,13 @@ def flip_gains(model: RBMModel, rows: NDArray[np.float64], column: Any) -> NDArr
 
 def _log_sums(low: int, high: int, fields: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum over sites of log(e^(low field) + e^(high field)), faster than logaddexp."""
-    soft = np.abs(fields)
-    soft *= low - high
-    np.exp(soft, out=soft)
-    soft += 1
-    np.log(soft, out=soft)
-    soft += np.maximum(low * fields, high * fields)
-    return soft.sum(axis=1)
+    sizes = np.abs(fields)
+    total = (low + high) / 2 * fields.sum(axis=1) + (high - low) / 2 * sizes.sum(axis=1)
+    sizes *= low - high
+    np.exp(sizes, out=sizes)
+    sizes += 1  # at most 2, so that products of 1,000 are finite
+    products = np.multiply.reduceat(sizes, np.arange(0, sizes.shape[1], 1000), axis=1)
+    return total + np.log(products).sum(axis=1)
 
 
 def spot_check(model: RBMModel, rows: Any, epoch: int) -> float:
