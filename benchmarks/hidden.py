@@ -132,7 +132,7 @@ def learn(name: str, table: NDArray[np.float32], labels: Any) -> Iterator[dict[s
             "score": score,
             "error": found.error,
             "reliable": found.reliable,
-            "accuracy": accuracy,
+            "accuracy": None if labels is None else accuracy,
         }
 
 

@@ -55,13 +55,38 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_sigmoid_of_the_compiled_loops():
-    fields = np.linspace(-60, 60, 1001)[None, :]
-    means = np.empty_like(fields)
-    jit.expect(fields, 0.0, 1.0, means)
-    expected = 1 / (1 + np.exp(-fields[0, :-1]))
-    np.testing.assert_allclose(means[0, :-1], expected, atol=1e-12)
-    assert means[0, -1] == 1
+@pytest.mark.parametrize("gap", [1, 2])
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_sigmoid_of_the_compiled_loops(dtype, atol, gap):
+    fields = np.linspace(-60, 60, 1001, dtype=dtype)[None, :]
+    found = fields.copy()
+    jit.chances(found, jit.numbers(0, gap, dtype))
+    expected = 1 / (1 + np.exp(-gap * fields.astype(np.float64)))
+    np.testing.assert_allclose(found, expected, atol=atol)
+
+
+@np.errstate(over="ignore")  # without the compiler: the counter is modulo 2^64
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_random_states_of_the_compiled_loops(dtype):
+    """Published values of SplitMix64 from the seed 1234567, and shares of states."""
+    words = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    uniforms = ((np.array(words, np.uint64) >> np.uint64(32)).astype(float) / 2**32 + 0.5) % 1
+    counter = np.array([1234567], np.uint64)
+    states = np.empty((1, 4), dtype)  # three sites and the constant
+    for shift, upper in ((-1e-6, 0), (1e-6, 1)):
+        chances = (uniforms + shift).reshape(1, 4).astype(dtype)
+        jit.draw(chances, counter.copy(), jit.numbers(0, 1, dtype), states)
+        assert states[0].tolist() == [upper] * 3 + [1]
+    chances = np.tile(np.array([0.001, 0.3, 0.9, 0.5], dtype), (100_000, 1))
+    states = np.empty_like(chances)
+    jit.draw(chances, counter, jit.numbers(-1, 2, dtype), states)
+    assert set(np.unique(states)) == {-1, 1}
+    p = chances[0, :3].astype(float)
+    spread = np.sqrt(p * (1 - p) / len(states))
+    means = (states[:, :3] == 1).mean(axis=0)
+    assert (np.abs(means - p) < 4 * spread).all()
+    again = np.corrcoef(states[1:, :3].T, states[:-1, :3].T)
+    assert np.abs(again - np.eye(6)).max() < 4 / np.sqrt(len(states))
 
 
 @pytest.mark.parametrize("states", [(0, 1), (-1, 1)])
@@ -209,10 +234,10 @@ def test_file(tmp_path, bars):
 def test_pipeline_with_grid_search():
     digits = load_digits()
     rows, labels = (digits.data[:600] > 7).astype(float), digits.target[:600]
-    pipeline = make_pipeline(RBM(30), LogisticRegression(max_iter=300))
+    pipeline = make_pipeline(RBM(30, n_epochs=50), LogisticRegression(max_iter=300))
     search = GridSearchCV(pipeline, {"rbm__n_hidden": [10, 60]}, cv=3).fit(rows, labels)
     assert search.best_params_["rbm__n_hidden"] == 60
-    assert search.best_score_ > 0.8
+    assert search.best_score_ > 0.81
 
 
 @pytest.mark.parametrize(
@@ -259,4 +284,4 @@ def test_annealing_errors_are_what_they_say():
     model = RBMModel(rng.normal(0, 0.8, (30, 12)), rng.normal(size=30), rng.normal(size=12))
     exact = model.exact_log_partition()
     found = [log_partition(model, method="ais", random_state=seed) for seed in range(100)]
-    assert sum(abs(one.value - exact) <= 2 * one.error for one in found) >= 90
+    assert sum(abs(one.value - exact) <= 2 * one.error for one in found) >= 95

@@ -7,7 +7,12 @@ import pytest
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.samplers import annealing
-from herder.samplers.annealing import AnnealingWarning, log_partition
+from herder.samplers.annealing import (
+    BLOCK_CHAINS,
+    AnnealingWarning,
+    _spread,
+    log_partition,
+)
 from tests.naming import refuses
 
 
@@ -210,3 +215,16 @@ def test_bad_options_are_named(options, error, name):
 def test_a_model_is_wanted():
     with refuses("model", TypeError):
         log_partition([[0, 1], [1, 0]])  # pyright: ignore[reportArgumentType]
+
+
+def test_uniforms_of_chains_are_spread():
+    rng, n = np.random.default_rng(0), BLOCK_CHAINS
+    found = np.stack([_spread(rng, (n, 50)) for _ in range(200)])
+    assert ((found >= 0) & (found < 1)).all()
+    parts = np.floor((found - found[:, :1]) * n + 0.5) % n
+    assert (np.sort(parts, axis=1) == np.arange(n)[:, None]).all()
+    of_chain = np.moveaxis(found, 1, 0).reshape(n, -1)
+    np.testing.assert_allclose(of_chain.mean(axis=1), 0.5, atol=4 * 0.29 / 100)
+    np.testing.assert_allclose(of_chain.var(axis=1), 1 / 12, atol=4 * 0.075 / 100)
+    pairs = np.corrcoef(of_chain)[~np.eye(n, dtype=bool)]
+    np.testing.assert_allclose(pairs, -1 / (n - 1), atol=5 / 100)

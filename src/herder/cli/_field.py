@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from herder.core.summary import counted
 from herder.data import open_table
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
+from herder.models.rbm import RBMModel
 from herder.samplers.orders import Field
 
 __all__ = ["GivenField", "is_made", "read_evidence", "read_field"]
@@ -28,6 +29,9 @@ MODEL_SUFFIX = ".safetensors"
 
 #: Bytes for an edge of a grid and for a state of a site while it is made and sampled.
 EDGE_BYTES, STATE_BYTES = 450, 250
+
+#: Bytes for a pair of sites of a restricted Boltzmann machine: dense couplings, and a copy.
+PAIR_BYTES = 24
 
 #: Sites that a note names.
 N_NAMED = 8
@@ -56,12 +60,15 @@ class GivenField:
         Of a grid that was made from words.
     notes : tuple of str
         What its files make one doubt.
+    n_visible : int or None
+        Of a restricted Boltzmann machine: its first sites, those that are written.
     """
 
     model: Field
     source: str
     shape: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
+    n_visible: int | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -102,15 +109,21 @@ def read_field(
         return _make(text, max_memory)
     if path.suffix.lower() != MODEL_SUFFIX and not path.is_file():
         raise ValueError(f"{_RULE}, got {text!r}")
-    return _load(path)
+    return _load(path, max_memory)
 
 
-def _load(path: Path) -> GivenField:
+def _load(path: Path, max_memory: int) -> GivenField:
     """Read a model file; a machine that was not to be trusted when it was learnt says so again."""
     from herder.io import read_model
 
     model, meta = read_model(path)
     found = getattr(model, "model_", model)
+    if isinstance(found, RBMModel):
+        n_sites = found.n_visible + found.n_hidden
+        require_memory(PAIR_BYTES * n_sites**2, max_memory, f"the {n_sites:,} sites of {path}")
+        names = _with_hidden(found, vars(model).get("feature_names_in_"))
+        joint = replace(found.to_pairwise(), names=names)
+        return GivenField(joint, path.name, n_visible=found.n_visible)
     if not isinstance(found, Field):
         raise ParameterError(
             "model", "be a random field to be sampled", got=f"the {type(model).__name__} of {path}"
@@ -119,6 +132,15 @@ def _load(path: Path) -> GivenField:
     if meta.get("trust") is False:
         doubts = (f"when {path.name} was learnt: {meta.get('verdict')}",)
     return GivenField(found, path.name, notes=doubts)
+
+
+def _with_hidden(model: RBMModel, columns: Sequence[str] | None) -> list[str]:
+    """Return names of all sites, those of the hidden ones unlike those of the columns."""
+    visible = [f"x{i}" for i in range(model.n_visible)] if columns is None else list(columns)
+    word = "hidden"
+    while any(name.startswith(word) for name in visible):
+        word += "_"
+    return [*visible, *(f"{word}{k}" for k in range(model.n_hidden))]
 
 
 def _make(text: str, max_memory: int) -> GivenField:

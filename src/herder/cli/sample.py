@@ -151,6 +151,8 @@ def sample(
 ) -> Summary:
     """Draw states of a random field: an Ising or Potts model, or a Boltzmann machine.
 
+    Of a restricted Boltzmann machine (`herder learn rbm`) the states of the columns are written.
+
     Gibbs sampling is correct for every model, if it runs long enough. Herded Gibbs takes no
     random numbers: on models without couplings, and on fully connected ones, its error falls as
     1/T rather than 1/sqrt(T). On other graphs there is no guarantee, and a small bias may remain:
@@ -178,6 +180,9 @@ def sample(
     from herder.cli._field import read_evidence, read_field
 
     field = read_field(model, biases=biases, states=states, max_memory=run.max_memory)
+    if field.n_visible is not None and method != "gibbs":
+        rule = f"be gibbs for {field.source}, a restricted Boltzmann machine"
+        raise ParameterError("method", rule, method)
     if temperature != 1:
         field = replace(field, model=field.model.at_temperature(temperature))
     kept = -(-n // chains)  # states of each chain; the last chains give one less if need be
@@ -205,19 +210,21 @@ def sample(
         settings["temperatures"] = heats
     samplers = {"gibbs": gibbs, "herded-gibbs": herded_gibbs, "swendsen-wang": swendsen_wang}
     found = samplers[method](field.model, kept * thinning, **settings)
+    shown = field.names[: field.n_visible]
     if output is not None:
         last = np.arange(1, chains + 1) * kept - 1
         rows = np.delete(found.samples, last[chains - (kept * chains - n) :], axis=0)
         found = replace(found, samples=rows)
-        _write_states(run, output, field.names, rows)
+        _write_states(run, output, shown, rows[:, : len(shown)])
     if marginals is not None:
-        table = {"site": np.array(field.names, dtype=object), **found.table()}
+        table = {"site": np.array(shown, dtype=object)}
+        table |= {name: column[: len(shown)] for name, column in found.table().items()}
         write_table(run.part(marginals), list(table), [table])
     notes: list[Block] = [Text(note, "warning") for note in field.notes]
     about = [Fact("model", field.source, "", counted(len(field.model.edges), "coupling"))]
     if temperature != 1:
         about.append(Fact("temperature", temperature, "g", "divides all energies"))
-    if output is not None and output.suffix.lower() == ".csv" and _are_numbers(field.names):
+    if output is not None and output.suffix.lower() == ".csv" and _are_numbers(shown):
         notes.append(
             Text(
                 f"{output} has numbers alone in its row of names, which herder reads back only "
@@ -225,7 +232,7 @@ def sample(
                 "warning",
             )
         )
-    advice = _advice(run, found)
+    advice = _advice(run, found, clusters=field.n_visible is None)
     if advice:
         notes.append(Text(f"options that may help: {', '.join(advice)}"))
     summary = found.summary(shape=field.shape)
@@ -284,7 +291,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
     return all(name.lstrip("-").isdecimal() for name in names)
 
 
-def _advice(run: Run, found: "Sampling") -> list[str]:
+def _advice(run: Run, found: "Sampling", *, clusters: bool) -> list[str]:
     """Return options that may help where chains disagree or draws are few."""
     from herder.samplers.monitor import FEW_DRAWS, LARGEST_R_HAT
     from herder.samplers.notes import MOSTLY
@@ -298,6 +305,6 @@ def _advice(run: Run, found: "Sampling") -> list[str]:
         options.append("a larger -n")
     if apart and found.method != "swendsen-wang" and typed["tempering"] is None:
         weights = found.model.edge_weights
-        mostly = bool(len(weights)) and (weights > 0).mean() > MOSTLY
+        mostly = clusters and bool(len(weights)) and (weights > 0).mean() > MOSTLY
         options.append("--method swendsen-wang" if mostly else "--tempering 1,1.5,2.2,3.3")
     return options

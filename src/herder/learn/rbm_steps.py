@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
 
 from herder._errors import ParameterError
 from herder.learn import _rbm_jit as _jit
@@ -26,12 +27,14 @@ __all__ = ["RBMSteps"]
 #: What the fast weights keep at each update.
 FAST_DECAY = 0.95
 
+_GEMM = {np.dtype(kind): get_blas_funcs("gemm", dtype=kind) for kind in (np.float32, np.float64)}
+
 
 class RBMSteps:
     """A machine that learns batch by batch, in single or double precision.
 
     Its parameters are one table, [[W, b], [c, 0]]: with a constant 1 beside the sites of a side,
-    one product makes all fields, and one all moments.
+    one product makes all fields, and one adds the moments of rows less those of chains.
 
     Parameters
     ----------
@@ -47,9 +50,10 @@ class RBMSteps:
         Share of the last step that is repeated; weight of the squared couplings; rate of the fast
         weights, 0 for none.
     rng : Generator
-        Draws the chains.
+        Draws the seed of the chains.
     """
 
+    @np.errstate(over="ignore")  # without the compiler; the counter is modulo 2^64
     def __init__(
         self,
         parameters: NDArray[Any],
@@ -64,10 +68,13 @@ class RBMSteps:
     ) -> None:
         self.parameters, self.speed = parameters, np.zeros_like(parameters)
         self.fast = np.zeros_like(parameters) if fast_rate else None
-        self.low, self.gap = float(states[0]), float(states[1] - states[0])
         self.n_steps, self.momentum, self.l2, self.fast_rate = n_steps, momentum, l2, fast_rate
-        self.rng = rng
-        self.hidden = self._draw(np.zeros((n_chains, parameters.shape[1]), parameters.dtype))
+        self.rng, self.counter = rng, rng.integers(2**64, size=1, dtype=np.uint64)
+        self.gap, self.persistent = float(states[1] - states[0]), n_chains > 0
+        self.const = _jit.numbers(states[0], self.gap, parameters.dtype)
+        self.visible = self.means = np.empty((0, 0), parameters.dtype)
+        self.hidden = np.full((n_chains, parameters.shape[1]), 0.5, parameters.dtype)
+        _jit.draw(self.hidden, self.counter, self.const, self.hidden)
 
     def model(self, states: tuple[int, int]) -> RBMModel:
         """Return the machine as it is now, unless its parameters have diverged."""
@@ -83,36 +90,45 @@ class RBMSteps:
 
         Couplings of -1/+1 are a quarter of those of 0/1, so their rate is a quarter too.
         """
-        table, rate = self.parameters, rate / self.gap**2
-        rows = np.ones((len(batch), len(table)), table.dtype)
-        rows[:, :-1] = batch
-        fields = rows @ table
-        data = rows.T @ self._expect(fields)
-        if self.fast is not None:
-            table = table + self.fast
-        persistent = len(self.hidden) > 0
-        hidden = self.hidden if persistent else self._draw(fields)
-        visible = self._draw(hidden @ table.T)
-        for _ in range(self.n_steps - 1):
-            visible = self._draw(self._draw(visible @ table) @ table.T)
-        fields = visible @ table
-        if persistent:
-            self.hidden = self._draw(fields)
-        model = visible.T @ self._expect(fields)
-        sizes = len(rows), len(visible)
-        _jit.move(self.parameters, self.speed, data, model, *sizes, rate, self.momentum, self.l2)
+        self._reserve(len(batch))
+        self.visible[: len(batch), :-1] = batch
+        table = self.parameters
+        tables = table, table if self.fast is None else table + self.fast
+        sides = self.visible, self.means, self.hidden
+        how = self.n_steps, self.persistent, self.const
+        _jit.moments(*sides, *tables, self.counter, *how)
+        self._move(rate / self.gap**2)
         if self.fast is not None:
             self.fast *= FAST_DECAY
-            self.fast += self.fast_rate / self.gap**2 * (data / sizes[0] - model / sizes[1])
+            _add_product(self.fast, self.visible, self.means, self.fast_rate / self.gap**2)
 
-    def _expect(self, fields: NDArray[Any]) -> NDArray[Any]:
-        means = np.empty_like(fields)
-        _jit.expect(fields, self.low, self.gap, means)
-        return means
+    def _reserve(self, n_rows: int) -> None:
+        """Make room for the states of a batch and its chains."""
+        n_chains = len(self.hidden) if self.persistent else n_rows
+        if len(self.visible) != n_rows + n_chains:
+            n_visible, n_hidden = self.parameters.shape
+            self.visible = np.ones((n_rows + n_chains, n_visible), self.parameters.dtype)
+            self.means = np.empty((n_rows + n_chains, n_hidden), self.parameters.dtype)
+        if len(self.hidden) != n_chains:
+            self.hidden = np.empty((n_chains, self.parameters.shape[1]), self.parameters.dtype)
 
-    def _draw(self, fields: NDArray[Any]) -> NDArray[Any]:
-        states = np.empty_like(fields)
-        shape = fields.shape[0], fields.shape[1] - 1
-        uniforms = self.rng.random(shape, dtype=fields.dtype.type)
-        _jit.draw(fields, self.low, self.gap, uniforms, states)
-        return states
+    def _move(self, rate: float) -> None:
+        """Take a step along the difference of moments; only couplings decay."""
+        step = self.parameters
+        if self.momentum:
+            step = self.speed
+            step *= self.momentum
+        if self.l2:
+            step[:-1, :-1] -= rate * self.l2 * self.parameters[:-1, :-1]
+        _add_product(step, self.visible, self.means, rate)
+        if self.momentum:
+            self.parameters += step
+        self.parameters[-1, -1] = 0  # moves by rounding only
+
+
+def _add_product(
+    table: NDArray[Any], left: NDArray[Any], right: NDArray[Any], factor: float
+) -> None:
+    """Add ``factor * left.T @ right`` to a table in place, all of them in C order."""
+    gemm: Any = _GEMM[table.dtype]
+    gemm(factor, right.T, left.T, beta=1, c=table.T, trans_b=True, overwrite_c=True)
