@@ -32,6 +32,7 @@ from herder import RBM, RBMModel, datasets, log_partition
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "pcd": {"method": "pcd"},
+    "herding": {"method": "herding"},
     "fast weights": {"method": "pcd", "fast_rate": 0.05, "learning_rate": 0.05},
     "rate 0.05": {"learning_rate": 0.05},
     "rate 0.2": {"learning_rate": 0.2},

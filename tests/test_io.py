@@ -176,6 +176,11 @@ for low in (0, -1):
         answers_of_rbm,
         lambda machine: machine,
     )
+CASES["rbm-herding"] = Case(
+    lambda: RBM(3, method="herding", n_epochs=2).fit(BITS.astype(float)),
+    lambda machine: answers_of_rbm(machine) | {"rates": machine.rates_},
+    lambda machine: machine,
+)
 for key, parameters in {"": {}, "-batches": {"batch_size": 4}, "-rows": {"start": "rows"}}.items():
     CASES[f"hidden{key}"] = Case(
         lambda given=parameters: HiddenHerder(3, n_steps=20, **given).fit(BITS),

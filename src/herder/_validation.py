@@ -305,6 +305,14 @@ def positive_number(value: object, name: str) -> float:
     return number
 
 
+def non_negative_number(value: object, name: str) -> float:
+    """Return ``value`` as a finite float of at least 0."""
+    number = _real(value, name, "0 or a positive number")
+    if not 0 <= number < np.inf:
+        raise ParameterError(name, "be 0 or a positive number", value)
+    return number
+
+
 def share(value: object, name: str) -> float:
     """Return ``value`` as a float from 0 to below 1."""
     number = _real(value, name, "a number from 0 to below 1")

@@ -811,7 +811,7 @@ def _calls() -> dict[str, Callable[[], Call]]:
                 X=S,
                 y=None,
             )
-            for how in ("cd", "pcd")
+            for how in ("cd", "pcd", "herding")
         },
         "RBM.partial_fit": method("rbm", "partial_fit", fresh=True, X=S),
         **{

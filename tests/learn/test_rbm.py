@@ -13,7 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder import RBM, ParameterError, RBMModel, load, log_partition, save
+from herder.fields.hidden_engine import HiddenHerd
 from herder.learn import _rbm_jit as jit
+from herder.learn.rbm_rows import spot_check
 
 METHODS = [{"method": "cd"}, {"method": "pcd"}, {"method": "pcd", "fast_rate": 0.05}]
 
@@ -285,3 +287,55 @@ def test_annealing_errors_are_what_they_say():
     exact = model.exact_log_partition()
     found = [log_partition(model, method="ais", random_state=seed) for seed in range(100)]
     assert sum(abs(one.value - exact) <= 2 * one.error for one in found) >= 95
+
+
+# By herding
+
+
+@pytest.mark.parametrize("states", [(0, 1), (-1, 1)])
+def test_herding_learns_a_known_distribution(bars, states):
+    rows = np.where(bars > 0, 1, states[0]).astype(float)
+    machine = RBM(8, method="herding").fit(rows)
+    means = (rows > 0).mean(axis=0)
+    alone = np.log(np.where(rows > 0, means, 1 - means)).sum(axis=1).mean()
+    assert machine.score_samples(rows).mean() > alone
+    samples = machine.sample(4000) > 0
+    np.testing.assert_allclose(samples.mean(axis=0), means, atol=0.05)
+    np.testing.assert_array_equal(machine.sample(9), machine.sample(9, random_state=5))
+
+
+def test_herding_is_the_mean_of_the_weights_at_the_best_factor(bars):
+    signs = np.where(bars > 0, 1, -1).astype(np.int8)
+    machine = RBM(3, method="herding", n_epochs=4).fit(signs.astype(float))
+    herd, seen = HiddenHerd(signs, 3), []
+    for _ in range(200):
+        herd.run(1)
+        seen.append(herd.weights)
+    mean = np.mean(seen[100:], axis=0)
+    found = machine.model_.couplings.T
+    factor = (found * mean[:-1, :-1]).sum() / (mean[:-1, :-1] ** 2).sum()
+    np.testing.assert_allclose(found, factor * mean[:-1, :-1])
+    np.testing.assert_allclose(machine.rates_, herd.rates)
+    scores = [
+        np.mean(
+            [
+                spot_check(scaled(machine.model_, times), signs.astype(float), part)
+                for part in range(8)
+            ]
+        )
+        for times in (0.9, 1.0, 1.1)
+    ]
+    assert scores[1] == max(scores)
+
+
+def scaled(model, factor):
+    parts = (model.couplings, model.visible_biases, model.hidden_biases)
+    return RBMModel(*(factor * part for part in parts), states=model.states)
+
+
+def test_herding_needs_states_and_all_rows(bars):
+    grey = 0.9 * np.asarray(bars, float)
+    with pytest.raises(ParameterError, match="X"):
+        RBM(3, method="herding").fit(grey)
+    with pytest.raises(ParameterError, match="method"):
+        RBM(3, method="herding").partial_fit(bars)

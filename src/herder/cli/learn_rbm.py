@@ -43,8 +43,8 @@ def learn_rbm(
         int, option(METHOD, "Number of hidden units.", min=1, max=10**6, metavar="N")
     ] = 100,
     method: Annotated[
-        Literal["cd", "pcd"],
-        option(METHOD, "Chains start at the rows, or persist from update to update."),
+        Literal["cd", "pcd", "herding"],
+        option(METHOD, "Chains start at the rows, or persist; or the mean of herded weights."),
     ] = "cd",
     epochs: Annotated[
         int, option(METHOD, "Passes over the rows.", min=1, max=10**9, metavar="N")

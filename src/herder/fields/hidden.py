@@ -158,12 +158,13 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_samples : int
             Number of states, one for each step.
         drive : {"rows", "rates"}, default "rows"
-            What the herd follows: the rows, or only their rates over the steps of `fit`.
+            What the herd follows: the rows, or only their rates over the steps of `fit`; this
+            herd is a new one, after a burn-in of 100 steps.
         """
         check_fitted(self, "weights_")
         n_samples = positive_int(n_samples, "n_samples")
         one_of(drive, "drive", ("rows", "rates"))
-        herd = copy.deepcopy(self._herd) if drive == "rows" else self._herd.with_rates()
+        herd = copy.deepcopy(self._herd) if drive == "rows" else HiddenHerd.of_rates(self.rates_)
         return self._own(herd.run(n_samples)[0])
 
     def steps(self) -> Iterator[tuple[NDArray[np.int8], NDArray[np.int8]]]:

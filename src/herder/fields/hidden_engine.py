@@ -10,7 +10,7 @@ from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
 from herder.fields._hidden_jit import Herd, Rows, run
 
-__all__ = ["HiddenHerd", "first_weights", "mixed_bits"]
+__all__ = ["BURN_IN", "HiddenHerd", "first_weights", "mixed_bits"]
 
 #: Rows up to which the Gram matrix keeps the fields, as a multiple of the visible sites: a
 #: hidden state that changes costs an addition for each row, instead of products of all.
@@ -18,6 +18,9 @@ GRAM_ROWS = 8
 
 #: Rates are whole multiples of this.
 RATE_UNIT = 2.0**-14
+
+#: Steps of a herd without rows before its first sample.
+BURN_IN = 100
 
 
 def mixed_bits(n: int) -> NDArray[np.uint64]:
@@ -166,16 +169,24 @@ class HiddenHerd:
         moved = self.herd.weights - first_weights(m, n, self.scale)
         return float(np.abs(moved).max() / (self.scale * max(self.t, 1)))
 
-    def with_rates(self) -> "HiddenHerd":
-        """Return a herd that goes on with the rates as a fixed target (equation 3.17)."""
-        m, n = (size - 1 for size in self.herd.weights.shape)
-        other = HiddenHerd(np.empty((0, n), np.int8), m)
-        other.scale = round(1 / RATE_UNIT)
-        ratio = other.scale / self.scale
-        other._begin(np.rint(self.weights * ratio).astype(np.int64), self.herd.visible.copy())
-        other.herd.answer[:] = self.herd.answer
-        other.herd.sums[:] = np.rint(self.rates * other.scale)
-        return other
+    @classmethod
+    def of_rates(cls, rates: NDArray[np.float64]) -> Self:
+        """Return a herd whose target is fixed (equation 3.17), after some steps of burn-in.
+
+        Parameters
+        ----------
+        rates : ndarray of shape (n_hidden + 1, n_visible + 1)
+            Moments of products of a hidden and a visible site; the last of each is the constant.
+        """
+        m, n = (size - 1 for size in rates.shape)
+        herd = cls(np.empty((0, n), np.int8), m)
+        herd.scale = round(1 / RATE_UNIT)
+        start = np.where(rates[-1] > 0, 1, -1).astype(np.int8)
+        start[-1] = 1
+        herd._begin(first_weights(m, n, herd.scale), start)
+        herd.herd.sums[:] = np.rint(rates * herd.scale)
+        herd.run(BURN_IN)
+        return herd
 
     def to_state(self) -> State:
         """Return what the herd holds and where it stands."""

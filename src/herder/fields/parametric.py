@@ -33,7 +33,7 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_
 from herder.core.state import State
 from herder.core.summary import Fact, Facts, Picture, Section, Summary, counted
 from herder.data.states import check_alphabet, read_codes
-from herder.fields.hidden_engine import HiddenHerd, mixed_bits
+from herder.fields.hidden_engine import BURN_IN, HiddenHerd, mixed_bits
 from herder.fields.hidden_system import RBMFeatures
 from herder.models.bernoulli import fit_bernoulli_mixture
 
@@ -42,8 +42,8 @@ __all__ = ["SHARES", "UNIT", "ParametricHerder", "codebook"]
 #: Entries of prototypes are multiples of 1 / UNIT, their weights of 1 / SHARES.
 UNIT, SHARES = 2, 1024
 
-#: Rows of a step of the regression, and steps of the herd before the first.
-BATCH, BURN_IN = 1000, 100
+#: Rows of a step of the regression.
+BATCH = 1000
 
 #: Learning rate of the first half of each phase; then it falls to zero.
 RATE = 0.01

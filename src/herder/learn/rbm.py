@@ -6,7 +6,6 @@ the expected states of 0/1 sites.
 """
 
 import copy
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from herder._validation import (
     flag,
     function_or_none,
     generator,
+    non_negative_number,
     one_of,
     positive_int,
     positive_number,
@@ -34,6 +34,8 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_
 from herder.core.state import State
 from herder.core.summary import Fact, Facts, Picture, Section, Summary
 from herder.data.states import read_numbers
+from herder.fields.hidden_engine import HiddenHerd
+from herder.learn.rbm_herding import herd_machine
 from herder.learn.rbm_rows import (
     alphabet,
     dense,
@@ -48,6 +50,9 @@ from herder.models.rbm import RBMModel
 
 __all__ = ["RBM"]
 
+#: How a machine is learnt, those in batches first.
+METHODS = ("cd", "pcd", "herding")
+
 #: What the picture of the filters shows, and the text below it.
 FILTERS = (
     "The couplings of each hidden unit to the columns, as small images.",
@@ -60,12 +65,6 @@ FIRST_SD = 0.01
 #: Means of columns are kept this far from 0 and 1 when they become first biases.
 MARGIN = 0.01
 
-#: Sweeps before the first row of a sample, and from one row of a chain to the next; chains.
-BURN_IN, THINNING, N_CHAINS = 1000, 10, 100
-
-#: Sweeps before unknown entries are averaged, and sweeps of the average.
-FILL_BURN_IN, FILL_SWEEPS = 50, 200
-
 
 class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Learn a restricted Boltzmann machine from rows of binary states.
@@ -74,14 +73,15 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_hidden : int, default 100
         Number of hidden sites.
-    method : {"cd", "pcd"}, default "cd"
-        Chains of the negative phase start at the rows, or persist from update to update.
+    method : {"cd", "pcd", "herding"}, default "cd"
+        Chains of the negative phase start at the rows, or persist from update to update; or the
+        parameters are the mean of herded weights, which needs no chains and no learning rate.
     n_steps : int, default 1
         Sweeps of the chains for each update: the k of CD-k.
     learning_rate : float, default 0.1
         Of the first half of the epochs; then it falls to zero. `partial_fit` keeps it.
     n_epochs : int, default 20
-        Passes over the rows.
+        Passes over the rows; of herding, 50 each.
     batch_size : int, default 10
         Rows of an update, and number of chains.
     momentum : float, default 0
@@ -106,7 +106,11 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     intercept_hidden_, intercept_visible_ : ndarray
         Its biases.
     history_ : ndarray of shape (n_epochs,)
-        Log pseudo-likelihood of a row after each epoch, estimated by one column of each row.
+        Log pseudo-likelihood of a row after each epoch, estimated by one column of each row;
+        of herding once, at the end.
+    rates_ : ndarray of shape (n_hidden + 1, n_features + 1) or None
+        What `sample` herds, with method "herding": moments of products of a hidden and a visible
+        site, as -1 and 1.
     log_partition_error_ : float
         Standard error of log Z, after `score_samples`; 0 when it is exact.
     n_features_in_ : int
@@ -169,6 +173,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         again = flag(self.warm_start, "warm_start") and hasattr(self, "model_")
         with whole_or_not(self), one_blas_thread():
             rows, states = self._rows(X, reset=True)
+            if one_of(self.method, "method", METHODS) == "herding":
+                return self._herd(dense(rows), states, progress)
             start = self.model_ if again and self.model_.n_visible == rows.shape[1] else None
             steps = self._begin(rows, states, start)
             size = positive_int(self.batch_size, "batch_size")
@@ -246,27 +252,24 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def sample(
         self, n_samples: int = 1, *, random_state: int | np.random.Generator | None = 0
     ) -> NDArray[np.int8]:
-        """Draw visible rows by block Gibbs sampling.
+        """Draw visible rows by block Gibbs sampling, or with "herding" by herding the rates.
 
         Parameters
         ----------
         n_samples : int
             Number of rows. They come from up to 100 chains in turn, after a burn-in of 1,000
-            sweeps, every tenth sweep.
+            sweeps, every tenth sweep; herded ones are the steps after a burn-in of 100.
         random_state : int, Generator or None
-            Draws the rows.
+            Draws the rows; herding does not use it.
         """
-        from herder.samplers.blocks import block_gibbs
+        from herder.samplers.blocks import draw_rows
 
         check_fitted(self, "model_")
-        n_samples = positive_int(n_samples, "n_samples")
-        rng, model = generator(random_state), self.model_
-        n_chains = min(N_CHAINS, n_samples)
-        low, high = model.states
-        start = np.where(rng.random((n_chains, model.n_visible)) < 0.5, low, high).astype(float)
-        last = BURN_IN + THINNING * -(-n_samples // n_chains)
-        chains = islice(block_gibbs(model, start, rng), BURN_IN + THINNING - 1, last, THINNING)
-        return np.concatenate([visible for visible, _ in chains]).astype(np.int8)[:n_samples]
+        n_samples, rng = positive_int(n_samples, "n_samples"), generator(random_state)
+        if self.rates_ is None:
+            return draw_rows(self.model_, n_samples, rng)
+        signs = HiddenHerd.of_rates(self.rates_).run(n_samples)[0]
+        return np.where(signs > 0, 1, self.model_.states[0]).astype(np.int8)
 
     def conditional(self, X: object) -> NDArray[np.float64]:
         """Return the probability of the upper state of each entry; NaN entries are unknown.
@@ -274,25 +277,16 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Entries that are known have probability 0 or 1. A chain for each row holds the known
         entries and averages over 200 sweeps.
         """
-        from herder.samplers.blocks import block_gibbs
+        from herder.samplers.blocks import fill_chances
 
         check_fitted(self, "model_")
-        low, high = self.model_.states
+        low = self.model_.states[0]
         rows = np.array(dense(read_numbers(self, X, reset=False)), np.float64)
         held = ~np.isnan(rows)
         if self.binarize is not None:
             rows = np.where(held, upper(rows, self.binarize), np.nan)
         alphabet(np.where(held, rows, low), self.model_.states, probabilities=False)
-        rng = generator(self.random_state)
-        found = (rows == high).astype(np.float64)
-        unknown = np.flatnonzero(~held.all(axis=1))
-        if len(unknown):
-            start = np.where(held, rows, np.where(rng.random(rows.shape) < 0.5, low, high))
-            sweeps = block_gibbs(self.model_, start[unknown], rng, held=held[unknown])
-            kept = islice(sweeps, FILL_BURN_IN, FILL_BURN_IN + FILL_SWEEPS)
-            means = sum(chances for _, chances in kept) / FILL_SWEEPS
-            found[unknown] = np.where(held[unknown], found[unknown], means)
-        return found
+        return fill_chances(self.model_, rows, generator(self.random_state))
 
     def impute(self, X: object) -> NDArray[np.float64]:
         """Fill the NaN of rows with their more probable states."""
@@ -316,6 +310,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_fitted(self, "model_")
         arrays, header = self.model_.to_state()
         arrays["history"] = self.history_
+        if self.rates_ is not None:
+            arrays["rates"] = self.rates_
         return arrays, {**plain_estimator(self), **header}
 
     @classmethod
@@ -323,16 +319,18 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return the machine that `to_state` described."""
         model = RBMModel.from_state(arrays, header)
         machine = read_estimator(cls, header, model.n_visible)
-        machine._keep(model)
+        shape = (model.n_hidden + 1, model.n_visible + 1)
+        rates = read_array(arrays, "rates", shape, low=-1, high=1) if "rates" in arrays else None
+        machine._keep(model, rates)
         machine.history_ = read_array(arrays, "history", (None,))
         return machine
 
     def _begin(self, rows: Any, states: tuple[int, int], start: RBMModel | None) -> RBMSteps:
         """Return a learner at the first parameters, or at those of a machine."""
         n_hidden = positive_int(self.n_hidden, "n_hidden")
-        one_of(self.method, "method", ("cd", "pcd"))
+        one_of(self.method, "method", METHODS[:2])
         positive_number(self.learning_rate, "learning_rate")
-        fast_rate = _not_negative(self.fast_rate, "fast_rate")
+        fast_rate = non_negative_number(self.fast_rate, "fast_rate")
         if fast_rate and self.method != "pcd":
             raise ParameterError("fast_rate", "be 0 unless method is 'pcd'", self.fast_rate)
         rng = generator(self.random_state)
@@ -351,18 +349,28 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             n_steps=positive_int(self.n_steps, "n_steps"),
             n_chains=positive_int(self.batch_size, "batch_size") if self.method == "pcd" else 0,
             momentum=share(self.momentum, "momentum"),
-            l2=_not_negative(self.l2, "l2"),
+            l2=non_negative_number(self.l2, "l2"),
             fast_rate=fast_rate,
             rng=rng,
         )
+
+    def _herd(self, rows: NDArray[Any], states: tuple[int, int], progress: Any) -> Self:
+        """Learn by herding."""
+        alphabet(rows, states, probabilities=False)
+        signs = np.where(rows > 0, 1, -1).astype(np.int8)
+        n_hidden = positive_int(self.n_hidden, "n_hidden")
+        model, rates = herd_machine(signs, n_hidden, self.n_epochs, progress)
+        self._keep(model.to_states(states), rates)
+        self.history_ = np.array([spot_check(self.model_, rows, 0)])
+        return self
 
     def _adopt(self, steps: RBMSteps, states: tuple[int, int]) -> None:
         self._keep(steps.model(states))
         self._steps = steps
         self.history_ = vars(self).get("history_", np.empty(0))
 
-    def _keep(self, model: RBMModel) -> None:
-        self.model_ = model
+    def _keep(self, model: RBMModel, rates: NDArray[np.float64] | None = None) -> None:
+        self.model_, self.rates_ = model, rates
         self.components_ = np.array(model.couplings.T)
         self.intercept_hidden_ = model.hidden_biases.copy()
         self.intercept_visible_ = model.visible_biases.copy()
@@ -387,10 +395,3 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _not_negative(value: object, name: str) -> float:
-    number = finite_number(value, name)
-    if number < 0:
-        raise ParameterError(name, "be 0 or a positive number", value)
-    return number
