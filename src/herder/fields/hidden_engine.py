@@ -14,7 +14,7 @@ __all__ = ["BURN_IN", "HiddenHerd", "first_weights", "mixed_bits"]
 
 #: Rows up to which the Gram matrix keeps the fields, as a multiple of the visible sites: a
 #: hidden state that changes costs an addition for each row, instead of products of all.
-GRAM_ROWS = 8
+GRAM_ROWS = 16
 
 #: Rates are whole multiples of this.
 RATE_UNIT = 2.0**-14
