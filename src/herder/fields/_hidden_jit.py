@@ -6,7 +6,7 @@ since loops run along the visible sites or along the rows. Rows carry whole numb
 weights are in units of 1 / scale, where scale is the votes of a step times the constant of a row.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,11 @@ class Rows(NamedTuple):
 class Herd(NamedTuple):
     """What moves; m hidden sites. Numbers are int32 while they fit, then int64."""
 
-    weights: NDArray[np.int32]  # (m + 1, n + 1)
+    weights: NDArray[Any]  # (m + 1, n + 1)
     hidden: NDArray[np.int8]  # (m + 1, d), hidden states of the rows, the last of them 1
-    fields: NDArray[np.int32]  # (m + 1, d), weights @ values.T
-    pulls: NDArray[np.int32]  # (m + 1, d), votes * hidden @ gram; without a Gram matrix (m + 1, 0)
-    sums: NDArray[np.int32]  # (m + 1, n + 1), votes * hidden @ values, of the rows of a step
+    fields: NDArray[Any]  # (m + 1, d), weights @ values.T
+    pulls: NDArray[Any]  # (m + 1, d), votes * hidden @ gram; without a Gram matrix (m + 1, 0)
+    sums: NDArray[Any]  # (m + 1, n + 1), votes * hidden @ values, of the rows of a step
     totals: NDArray[np.int64]  # (m + 1, n + 1), sums added up over the steps
     times: NDArray[np.int64]  # (m + 1, d), changes of the hidden states times their steps
     visible: NDArray[np.int8]  # (n + 1,), the state, then 1
@@ -51,7 +51,7 @@ def fill_fields(rows: Rows, h: Herd, first: int, last: int) -> None:
 
 @jit
 def add_rows(
-    table: NDArray[np.int16],
+    table: NDArray[Any],  # int8 or int16
     which: NDArray[np.int64],
     n: int,  # how many of them
     votes: NDArray[np.int64],
@@ -76,9 +76,9 @@ def add_rows(
             for j in range(part.shape[0]):
                 part[j] += a[j]
             q += 1
-        step = factor * votes[which[start]]
+        step = factor * int(votes[which[start]])
         for j in range(part.shape[0]):
-            out[j] += step * part[j]
+            out[j] += step * int(part[j])
 
 
 @jit
@@ -108,7 +108,7 @@ def complete(rows: Rows, h: Herd, first: int, last: int, t: int, chunk: int) -> 
                 for place in range(8 * word, 8 * word + 8):
                     if flags[place]:
                         hidden[place] = -hidden[place]
-                        h.times[k, first + place] += 2 * hidden[place] * t
+                        h.times[k, first + place] += 2 * int(hidden[place]) * t
                         up[n_up], down[n_down] = first + place, first + place
                         n_up += hidden[place] > 0
                         n_down += hidden[place] < 0
@@ -151,7 +151,7 @@ def climb(h: Herd, visible_fields: NDArray[np.int64], visible_first: bool) -> No
             if visible_fields[j] * h.visible[j] < 0:
                 changed = True
                 h.visible[j] = -h.visible[j]
-                change = 2 * h.visible[j]
+                change = 2 * int(h.visible[j])
                 for k in range(m):
                     hidden_fields[k] += change * h.weights[k, j]
         if not (changed or visible_first):
@@ -161,7 +161,7 @@ def climb(h: Herd, visible_fields: NDArray[np.int64], visible_first: bool) -> No
             if hidden_fields[k] * h.answer[k] < 0:
                 changed = True
                 h.answer[k] = -h.answer[k]
-                change, weights = 2 * h.answer[k], h.weights[k]
+                change, weights = 2 * int(h.answer[k]), h.weights[k]
                 for j in range(n + 1):
                     visible_fields[j] += change * weights[j]
 
@@ -173,9 +173,9 @@ def gap(h: Herd, scale: int, visible_fields: NDArray[np.int64]) -> int:
     for k in range(h.weights.shape[0]):
         weights, sums = h.weights[k], h.sums[k]
         for j in range(weights.shape[0]):
-            total += np.int64(weights[j]) * np.int64(sums[j])
+            total += int(weights[j]) * int(sums[j])
     for j in range(visible_fields.shape[0]):
-        total -= scale * h.visible[j] * visible_fields[j]
+        total -= scale * int(h.visible[j]) * int(visible_fields[j])
     return total
 
 
@@ -205,21 +205,21 @@ def move(rows: Rows, h: Herd, scale: int) -> int:
     largest = 0
     for k in range(h.weights.shape[0]):
         weights, sums, totals = h.weights[k], h.sums[k], h.totals[k]
-        pull = scale * h.answer[k]
+        pull = scale * int(h.answer[k])
         for j in range(weights.shape[0]):
             totals[j] += sums[j]
-            weights[j] += sums[j] - pull * h.visible[j]
+            weights[j] += sums[j] - pull * int(h.visible[j])
             largest = max(largest, abs(weights[j]))
     overlaps = np.empty(h.pulls.shape[1], h.fields.dtype)
     for i in range(overlaps.shape[0]):
         row = rows.values[i]
         overlap = 0
         for j in range(row.shape[0]):
-            overlap += row[j] * h.visible[j]
+            overlap += int(row[j]) * int(h.visible[j])
         overlaps[i] = overlap
     for k in range(h.fields.shape[0]):
         fields, pulls = h.fields[k], h.pulls[k]
-        pull = scale * h.answer[k]
+        pull = scale * int(h.answer[k])
         for i in range(overlaps.shape[0]):
             fields[i] += pulls[i] - pull * overlaps[i]
     return largest

@@ -19,6 +19,9 @@ GRAM_ROWS = 16
 #: Rates are whole multiples of this.
 RATE_UNIT = 2.0**-14
 
+#: Arrays of a herd whose type grows when it must.
+NUMBERS = ("weights", "fields", "pulls", "sums")
+
 #: Steps of a herd without rows before its first sample.
 BURN_IN = 100
 
@@ -141,9 +144,9 @@ class HiddenHerd:
             if np.abs(self.herd.weights).max() > limit:
                 if kind == np.int64:
                     raise OverflowError("weights of the herd do not fit 64 bits")
-                self.herd = Herd(
-                    *(a.astype(np.int64) if a.dtype == kind else a for a in self.herd)
-                )
+                h = self.herd
+                wide = {name: getattr(h, name).astype(np.int64) for name in NUMBERS}
+                self.herd = h._replace(**wide)
         return states, hidden
 
     @property

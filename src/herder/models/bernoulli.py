@@ -96,7 +96,7 @@ def fit_bernoulli_mixture(
     count = min(n_components, len(distinct))
     begin = distinct[np.arange(count) * len(distinct) // count]
     means = 0.25 + 0.5 * np.unpackbits(begin, axis=1, count=points.shape[1])
-    mixture = BernoulliMixture(np.full(count, 1 / count), means)
+    mixture = BernoulliMixture(np.full(count, 1 / count), np.asarray(means, np.float64))
     centre = points.mean(axis=0)
     for _ in range(n_iterations):
         scores = mixture._log_joint(points)
