@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from herder import HiddenHerder, ParameterError
 from herder.core import herd
 from herder.datasets import load_digits_binary
-from herder.fields.hidden_engine import HiddenHerd, first_weights
+from herder.fields.hidden_engine import HiddenHerd, first_weights, rounded_means
 from herder.fields.hidden_system import HiddenSystem, RBMFeatures
 
 
@@ -40,11 +40,16 @@ def eights():
 def test_retraces_the_loop(n_rows, n_visible, n_hidden, batch_size, start, seed):
     rows = spins(n_rows, n_visible, seed)
     size = n_rows if batch_size is None else min(batch_size, n_rows)
+    centre = rounded_means(rows) if seed % 2 else np.zeros(n_visible, np.int8)
     engine = HiddenHerd(
-        rows.astype(np.int8), n_hidden, batch_size=batch_size, from_rows=start == "rows"
+        rows.astype(np.int8),
+        n_hidden,
+        centre=centre,
+        batch_size=batch_size,
+        from_rows=start == "rows",
     )
     states, hidden = engine.run(60)
-    system = HiddenSystem(RBMFeatures(), rows, batch_size=batch_size, start=start)
+    system = HiddenSystem(RBMFeatures(centre), rows, batch_size=batch_size, start=start)
     steps = list(islice(herd(system, first_weights(n_hidden, n_visible, size)), 60))
     np.testing.assert_array_equal(states, [step.state.visible for step in steps])
     np.testing.assert_array_equal(hidden, [step.state.hidden for step in steps])
@@ -139,7 +144,7 @@ def test_herding_with_rates_reaches_them(eights):
     """Equation 3.18."""
     herder = HiddenHerder(10, n_steps=2000).fit(eights)
     samples = 2 * herder.sample(20_000, drive="rates").astype(float) - 1
-    visible_rates = herder.rates_[-1, :-1]
+    visible_rates = herder.rates_[-1, :-1] + rounded_means(2 * eights - 1)
     np.testing.assert_allclose(visible_rates, 2 * eights.mean(axis=0) - 1, atol=1e-12)
     np.testing.assert_allclose(samples.mean(axis=0), visible_rates, atol=0.02)
 
@@ -222,6 +227,23 @@ def test_batches_do_not_depend_on_sorted_rows(eights):
     order = herder._order
     np.testing.assert_array_equal(engine.rows.values[:, :-1] > 0, ones[order] > 0)
     assert herder.hidden_averages_.shape == (len(ones), 10)
+
+
+def test_columns_that_hardly_vary_leave_hidden_units_their_own(eights):
+    """Without the centre every hidden site has one state for all rows."""
+    frame = np.zeros((len(eights), 500), int)
+    frame[::20, ::7] = 1
+    rows = np.hstack([eights, frame])
+    spread = [
+        herd.hidden_averages.std(axis=0)
+        for herd in (
+            HiddenHerd(np.where(rows, 1, -1).astype(np.int8), 20),
+            HiddenHerder(20, n_steps=500).fit(rows)._herd,
+        )
+        if herd.t or herd.run(500)
+    ]
+    assert (spread[0] > 0.02).mean() < 0.2
+    assert (spread[1] > 0.02).mean() > 0.9
 
 
 def test_features_of_new_rows(eights):

@@ -87,6 +87,7 @@ class PrototypeSystem(RBMFeatures):
     """The loop of core with prototypes in place of rows, in whole numbers."""
 
     def __init__(self, prototypes, shares):
+        super().__init__()
         self.values = np.hstack([prototypes, np.full((len(prototypes), 1), UNIT)]).astype(np.int64)
         self.shares = shares
 

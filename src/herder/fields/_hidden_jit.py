@@ -1,9 +1,9 @@
 """Compiled loop of herding with hidden sites. It trusts its arguments: callers validate.
 
-States are -1 and 1. The sites of a side are followed by a constant, so that one table holds
-couplings and biases, and one product makes all fields. Hidden sites come first in all tables,
-since loops run along the visible sites or along the rows. Rows carry whole numbers of votes;
-weights are in units of 1 / scale, where scale is the votes of a step times the constant of a row.
+Hidden states are -1 and 1, visible ones two levels of their own for each site. The sites of a side
+are followed by a constant, so that one table holds couplings and biases, and one product makes
+all fields. Hidden sites come first in all tables, since loops run along the visible sites or along
+the rows. Rows carry whole numbers of votes; weights are in units of 1 / (votes of a step).
 """
 
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ class Rows(NamedTuple):
     values: NDArray[np.int8]  # (d, n + 1), the last column the constant
     columns: NDArray[np.int8]  # (n + 1, d), the same the other way round
     votes: NDArray[np.int64]  # (d,)
+    levels: NDArray[np.int8]  # (2, n + 1), the two values of a site; of the constant, the same
     gram: NDArray[np.int16]  # (d, d), values @ values.T; (0, 0): fields are made by products
 
 
@@ -33,7 +34,7 @@ class Herd(NamedTuple):
     sums: NDArray[Any]  # (m + 1, n + 1), votes * hidden @ values, of the rows of a step
     totals: NDArray[np.int64]  # (m + 1, n + 1), sums added up over the steps
     times: NDArray[np.int64]  # (m + 1, d), changes of the hidden states times their steps
-    visible: NDArray[np.int8]  # (n + 1,), the state, then 1
+    visible: NDArray[np.int8]  # (n + 1,), the state in its levels, then the constant
     answer: NDArray[np.int8]  # (m + 1,), its hidden states, then 1
 
 
@@ -128,7 +129,7 @@ def complete(rows: Rows, h: Herd, first: int, last: int, t: int, chunk: int) -> 
 
 
 @jit
-def climb(h: Herd, visible_fields: NDArray[np.int64], visible_first: bool) -> None:
+def climb(rows: Rows, h: Herd, visible_fields: NDArray[np.int64], visible_first: bool) -> None:
     """Maximise over hidden and visible sites in turn until no site changes; ties stay."""
     m, n = h.weights.shape[0] - 1, h.weights.shape[1] - 1
     hidden_fields = np.empty(m, np.int64)
@@ -137,21 +138,24 @@ def climb(h: Herd, visible_fields: NDArray[np.int64], visible_first: bool) -> No
         weights = h.weights[k]
         field = 0
         for j in range(n + 1):
-            field += weights[j] * h.visible[j]
+            field += int(weights[j]) * int(h.visible[j])
         hidden_fields[k] = field
         if field != 0 and not visible_first:
             h.answer[k] = 1 if field > 0 else -1
-        answer = h.answer[k]
+        answer = int(h.answer[k])
         for j in range(n + 1):
             visible_fields[j] += answer * weights[j]
     changed = True
     while changed:
         changed = False
         for j in range(n):
-            if visible_fields[j] * h.visible[j] < 0:
+            if visible_fields[j] == 0:
+                continue
+            best = rows.levels[1 if visible_fields[j] > 0 else 0, j]
+            change = int(best) - int(h.visible[j])
+            if change != 0:
                 changed = True
-                h.visible[j] = -h.visible[j]
-                change = 2 * int(h.visible[j])
+                h.visible[j] = best
                 for k in range(m):
                     hidden_fields[k] += change * h.weights[k, j]
         if not (changed or visible_first):
@@ -183,7 +187,7 @@ def gap(h: Herd, scale: int, visible_fields: NDArray[np.int64]) -> int:
 def start_at_best(rows: Rows, h: Herd, first: int, last: int) -> None:
     """Make the state the first row of the highest score, with its own hidden states.
 
-    Entries of a prototype may lie between the states: they are rounded. The search then begins
+    Entries of a prototype may lie between the levels: they are rounded. The search then begins
     with the visible sites, so that it ends above the score of the prototype.
     """
     scores = np.zeros(last - first, np.int64)
@@ -192,7 +196,8 @@ def start_at_best(rows: Rows, h: Herd, first: int, last: int) -> None:
             scores[i - first] += h.fields[k, i] * h.hidden[k, i]
     best = first + np.argmax(scores)
     for j in range(h.visible.shape[0]):
-        h.visible[j] = 1 if rows.values[best, j] > 0 else -1
+        low, high = int(rows.levels[0, j]), int(rows.levels[1, j])
+        h.visible[j] = high if 2 * rows.values[best, j] > low + high else low
     h.answer[:] = h.hidden[:, best]
 
 
@@ -231,7 +236,7 @@ def run(
     h: Herd,
     t: int,  # steps done before
     size: int,  # rows of a step
-    scale: int,
+    scale: int,  # votes of a step
     from_rows: bool,  # whether each search starts at a row
     chunk: int,  # rows of equal votes whose sum is an int16
     limit: int,  # weights beyond it: stop, the numbers are too small
@@ -252,14 +257,15 @@ def run(
             complete(rows, h, first, first + size, t + done, chunk)
         if from_rows:
             start_at_best(rows, h, first, first + size)
-        climb(h, visible_fields, from_rows)
+        climb(rows, h, visible_fields, from_rows)
         if gap(h, scale, visible_fields) > 0:
             if n_rows:
                 counts[0] += 1
                 start_at_best(rows, h, first, first + size)
-                climb(h, visible_fields, True)
+                climb(rows, h, visible_fields, True)
             counts[1] += gap(h, scale, visible_fields) > 0
-        states[done] = h.visible[:n]
+        for j in range(n):
+            states[done, j] = 1 if h.visible[j] == rows.levels[1, j] else -1
         answers[done] = h.answer[:m]
         if fields.shape[0]:
             fields[done] = visible_fields[:n]

@@ -24,7 +24,7 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_
 from herder.core.state import State
 from herder.core.summary import Fact, Facts, Picture, Section, Summary, counted
 from herder.data.states import check_alphabet, read_codes
-from herder.fields.hidden_engine import HiddenHerd, mixed_bits
+from herder.fields.hidden_engine import HiddenHerd, mixed_bits, rounded_means
 from herder.fields.hidden_system import rows_of_a_step
 
 __all__ = ["HiddenHerder"]
@@ -42,7 +42,9 @@ SAMPLES = (
 class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Herd a restricted Boltzmann machine with rows: samples like them, and features of them.
 
-    Sites are herded as -1 and 1, whatever two states the rows hold.
+    Sites are herded as -1 and 1, whatever two states the rows hold; of the visible ones the mean,
+    rounded to -1, 0 or 1, is subtracted, so that columns that hardly vary do not pull all hidden
+    sites the same way.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The weights after the last step; the last row and column are biases.
     rates_ : ndarray of shape (n_hidden + 1, n_features + 1)
         What the rows asked for, on average over the steps: moments of products of a hidden and
-        a visible site.
+        a visible site, the latter less its rounded mean.
     hidden_averages_ : ndarray of shape (n_rows, n_hidden)
         Share of the steps in which each hidden site of each row was in the upper state.
     n_restarts_ : int
@@ -123,7 +125,13 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if size < len(codes):
                 order = np.argsort(mixed_bits(len(codes)), kind="stable")
             signs = (2 * codes.astype(np.int8) - 1)[order]
-            herd = HiddenHerd(signs, n_hidden, batch_size=size, from_rows=start == "rows")
+            herd = HiddenHerd(
+                signs,
+                n_hidden,
+                centre=rounded_means(signs),
+                batch_size=size,
+                from_rows=start == "rows",
+            )
             ends = np.unique(np.linspace(0, n_steps, SNAPSHOTS + 1).round().astype(int))[1:]
             kept = []
             for end in ends:
@@ -143,7 +151,7 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_fitted(self, "weights_")
         codes, _ = read_codes(self, X, self._states, reset=False, binarize=self.binarize)
         values = np.ones((len(codes), codes.shape[1] + 1))
-        values[:, :-1] = 2.0 * codes - 1.0
+        values[:, :-1] = 2.0 * codes - 1.0 - self._herd.centre
         found = np.zeros((len(codes), self._n_features_out))
         with one_blas_thread():
             for weights in self._snapshots:
@@ -164,7 +172,11 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_fitted(self, "weights_")
         n_samples = positive_int(n_samples, "n_samples")
         one_of(drive, "drive", ("rows", "rates"))
-        herd = copy.deepcopy(self._herd) if drive == "rows" else HiddenHerd.of_rates(self.rates_)
+        herd = (
+            copy.deepcopy(self._herd)
+            if drive == "rows"
+            else HiddenHerd.of_rates(self.rates_, self._herd.centre)
+        )
         return self._own(herd.run(n_samples)[0])
 
     def steps(self) -> Iterator[tuple[NDArray[np.int8], NDArray[np.int8]]]:

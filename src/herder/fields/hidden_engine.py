@@ -10,7 +10,7 @@ from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
 from herder.fields._hidden_jit import Herd, Rows, run
 
-__all__ = ["BURN_IN", "HiddenHerd", "first_weights", "mixed_bits"]
+__all__ = ["BURN_IN", "HiddenHerd", "first_weights", "mixed_bits", "rounded_means"]
 
 #: Rows up to which the Gram matrix keeps the fields, as a multiple of the visible sites: a
 #: hidden state that changes costs an addition for each row, instead of products of all.
@@ -44,6 +44,11 @@ def first_weights(n_hidden: int, n_visible: int, scale: int) -> NDArray[np.int64
     return table
 
 
+def rounded_means(signs: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Return the means of columns of -1 and 1, as -1, 0 or 1."""
+    return np.rint(signs.mean(axis=0)).astype(np.int8)
+
+
 class HiddenHerd:
     """Herding of visible and hidden sites of states -1 and 1, in integers.
 
@@ -57,6 +62,8 @@ class HiddenHerd:
         How often each row counts; once by default.
     unit : int
         The value that stands for 1.
+    centre : ndarray of shape (n_visible,), int8, optional
+        Subtracted from the states of each visible site in all features: -1, 0 or 1.
     batch_size : int, optional
         Rows of a step, in their order, and again from the first; all by default.
     from_rows : bool
@@ -70,29 +77,41 @@ class HiddenHerd:
         *,
         votes: NDArray[np.int64] | None = None,
         unit: int = 1,
+        centre: NDArray[np.int8] | None = None,
         batch_size: int | None = None,
         from_rows: bool = False,
     ) -> None:
         n_rows, n_visible = values.shape
+        self.centre = np.zeros(n_visible, np.int8) if centre is None else centre
         table = np.full((n_rows, n_visible + 1), unit, np.int8)
-        table[:, :-1] = values
+        table[:, :-1] = values - unit * self.centre
+        levels = np.full((2, n_visible + 1), unit, np.int8)
+        levels[:, :-1] = unit * (np.array([[-1], [1]]) - self.centre)
         equal = votes is None
         counts = np.ones(n_rows, np.int64) if votes is None else votes
         self.size = n_rows if batch_size is None else min(batch_size, n_rows)
-        self.scale = unit * (self.size if equal else int(counts.sum()))
-        self.from_rows, self.unit = from_rows, unit
-        widest = unit * unit * (n_visible + 1)
-        keeps = self.size == n_rows <= GRAM_ROWS * n_visible and widest < 2**15
-        wide = table.astype(np.float32)  # whole numbers below 2**24
-        gram = (wide @ wide.T).astype(np.int16) if keeps else np.empty((0, 0), np.int16)
-        self.chunk = max(1, (2**15 - 1) // widest) if equal else 1
-        self.rows = Rows(table, np.ascontiguousarray(table.T), counts, gram)
+        self.votes = self.size if equal else int(counts.sum())
+        self.scale, self.from_rows = unit * self.votes, from_rows
+        wide = np.abs(table).astype(np.float32)  # whole numbers below 2**24
+        self.reach = int(np.abs(levels).astype(np.int64).max(axis=0).sum())
+        norm = (
+            int((wide * wide).sum(axis=1).max()) if n_rows else 0
+        )  # the largest of the Gram matrix
+        gram = np.empty((0, 0), np.int16)
+        if self.size == n_rows <= GRAM_ROWS * n_visible and norm < 2**15:
+            with one_blas_thread():
+                gram = (table.astype(np.float32) @ table.T.astype(np.float32)).astype(np.int16)
+        self.chunk = (2**15 - 1) // max(norm, unit, 2) if equal and len(gram) else 1
+        if equal and not len(gram):
+            self.chunk = 2**15 // int(np.abs(levels).max()) - 1
+        self.rows = Rows(table, np.ascontiguousarray(table.T), counts, levels, gram)
         weights = first_weights(n_hidden, n_visible, self.scale)
-        start = np.where(table[:1] > 0, 1, -1).astype(np.int8)[0] if n_rows else None
-        self._begin(weights, np.ones(n_visible + 1, np.int8) if start is None else start)
+        self._begin(weights, table[0] if n_rows else levels[0])
 
-    def _begin(self, weights: NDArray[np.int64], visible: NDArray[np.int8]) -> None:
+    def _begin(self, weights: NDArray[np.int64], values: NDArray[np.int8]) -> None:
+        """Start at weights and at the visible levels that are nearest to some values."""
         shape, n_rows = weights.shape, len(self.rows.values)
+        low, high = self.rows.levels
         hidden = np.full((shape[0], n_rows), -1, np.int8)
         hidden[-1] = 1
         self.t, self.counts = 0, np.zeros(2, np.int64)
@@ -106,16 +125,16 @@ class HiddenHerd:
             np.zeros(shape, narrow),
             np.zeros(shape, np.int64),
             np.zeros((shape[0], n_rows), np.int64),
-            visible,
+            np.where(2 * values > low.astype(np.int64) + high, high, low),
             np.append(np.full(shape[0] - 1, -1, np.int8), np.int8(1)),
         )
 
     def _limit(self, kind: Any, shape: tuple[int, int]) -> int:
         """Return the largest weight with which no number of a step leaves its type."""
+        step = 4 * self.scale  # the most that a weight moves
         if kind == np.int64:  # products of weights and sums are added up
-            return 2**62 // (self.scale * shape[0] * shape[1]) - 2 * self.scale
-        pulls = self.scale * self.unit * shape[1]
-        return (2**31 // (self.unit * shape[1]) if pulls < 2**31 else 0) - 2 * self.scale
+            return 2**60 // (step * shape[0] * shape[1]) - step
+        return (2**31 // self.reach if self.votes * self.reach * 4 < 2**31 else 0) - step
 
     def run(self, n_steps: int, *, fields: NDArray[np.int64] | None = None) -> tuple[Any, Any]:
         """Take steps; return visible and hidden states, and fill fields of the visible sites."""
@@ -131,7 +150,7 @@ class HiddenHerd:
                 self.herd,
                 self.t,
                 self.size,
-                self.scale,
+                self.votes,
                 self.from_rows,
                 self.chunk,
                 limit,
@@ -173,19 +192,20 @@ class HiddenHerd:
         return float(np.abs(moved).max() / (self.scale * max(self.t, 1)))
 
     @classmethod
-    def of_rates(cls, rates: NDArray[np.float64]) -> Self:
+    def of_rates(cls, rates: NDArray[np.float64], centre: NDArray[np.int8]) -> Self:
         """Return a herd whose target is fixed (equation 3.17), after some steps of burn-in.
 
         Parameters
         ----------
         rates : ndarray of shape (n_hidden + 1, n_visible + 1)
             Moments of products of a hidden and a visible site; the last of each is the constant.
+        centre : ndarray of shape (n_visible,), int8
+            What was subtracted from the visible sites.
         """
         m, n = (size - 1 for size in rates.shape)
-        herd = cls(np.empty((0, n), np.int8), m)
-        herd.scale = round(1 / RATE_UNIT)
-        start = np.where(rates[-1] > 0, 1, -1).astype(np.int8)
-        start[-1] = 1
+        herd = cls(np.empty((0, n), np.int8), m, centre=centre)
+        herd.scale = herd.votes = round(1 / RATE_UNIT)
+        start = np.where(rates[-1] > 0, *herd.rows.levels[::-1])
         herd._begin(first_weights(m, n, herd.scale), start)
         herd.herd.sums[:] = np.rint(rates * herd.scale)
         herd.run(BURN_IN)
@@ -195,7 +215,8 @@ class HiddenHerd:
         """Return what the herd holds and where it stands."""
         h = self.herd
         arrays: Arrays = {
-            "values": self.rows.values[:, :-1].copy(),
+            "values": self.rows.values[:, :-1] + self.centre,
+            "centre": self.centre,
             "weights": self.weights,
             "totals": h.totals,
             "times": h.times,
@@ -218,12 +239,13 @@ class HiddenHerd:
         herd = cls(
             values,
             shape[0] - 1,
+            centre=read_array(arrays, "centre", (n,), **signs),
             batch_size=read_number(header, "size", low=1),
             from_rows=read_number(header, "from_rows", bool),
         )
         if np.abs(weights).max() > herd._limit(np.int64, shape):
             raise ValueError("weights that are too large")
-        herd._begin(weights, read_array(arrays, "visible", (n + 1,), **signs))
+        herd._begin(weights, read_array(arrays, "visible", (n + 1,), np.int8))
         herd.t = read_number(header, "t", low=1)
         herd.counts = read_array(arrays, "counts", (2,), np.int64, low=0)
         h = herd.herd
@@ -231,11 +253,8 @@ class HiddenHerd:
         h.hidden[:] = read_array(arrays, "hidden", (shape[0], n_rows), **signs)
         h.totals[:] = read_array(arrays, "totals", shape, np.int64)
         h.times[:] = read_array(arrays, "times", (shape[0], n_rows), np.int64)
-        if (
-            not all((a != 0).all() for a in (h.visible, h.answer, h.hidden))
-            or min(h.visible[-1], h.answer[-1], h.hidden[-1].min()) < 1
-        ):
-            raise ValueError("states that are neither -1 nor 1")
+        if not (h.answer.all() and h.hidden.all() and min(h.answer[-1], *h.hidden[-1]) == 1):
+            raise ValueError("hidden states that are neither -1 nor 1")
         hidden, rows = h.hidden.astype(np.float64), herd.rows.values.astype(np.float64)
         with one_blas_thread():  # sums of whole numbers below 2**53
             h.sums[:] = hidden @ rows

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
@@ -55,28 +55,40 @@ class RBMFeatures:
     """The features of a restricted Boltzmann machine: products of sites of states -1 and 1.
 
     Both sides end in a constant 1, for the biases. The weights have a row for each hidden site.
+
+    Parameters
+    ----------
+    centre : array-like of shape (n_visible,), default 0
+        Subtracted from the visible sites. A site that is nearly always in one state pulls all
+        hidden sites the same way, unless this state is its centre.
     """
+
+    def __init__(self, centre: ArrayLike = 0) -> None:
+        self.centre = np.asarray(centre, np.int64)
 
     def features(self, visible: NDArray[Any], hidden: NDArray[Any]) -> NDArray[np.int64]:
         """Return all products of a hidden and a visible site."""
-        return np.outer(np.append(hidden, 1), np.append(visible, 1)).astype(np.int64)
+        return np.outer(np.append(hidden, 1), self._values(visible)).astype(np.int64)
 
     def complete(self, weights: NDArray[Any], visible: NDArray[Any]) -> NDArray[Any]:
         """Return 1 where the field is positive, else -1."""
-        return np.where(weights[:-1] @ np.append(visible, 1) > 0, 1, -1)
+        return np.where(weights[:-1] @ self._values(visible) > 0, 1, -1)
 
     def climb(
         self, weights: NDArray[Any], visible: NDArray[Any], hidden: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Maximise over hidden and visible sites in turn until nothing changes; ties stay."""
         while True:
-            field = weights[:-1] @ np.append(visible, 1)
+            field = weights[:-1] @ self._values(visible)
             best = np.where(field == 0, hidden, np.sign(field)).astype(np.int64)
             field = np.append(best, 1) @ weights[:, :-1]
             seen = np.where(field == 0, visible, np.sign(field)).astype(np.int64)
             if (seen == visible).all():
                 return seen, best
             visible, hidden = seen, best
+
+    def _values(self, visible: NDArray[Any]) -> NDArray[Any]:
+        return np.append(visible - self.centre, 1)
 
 
 class HiddenSystem:

@@ -109,8 +109,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Log pseudo-likelihood of a row after each epoch, estimated by one column of each row;
         of herding once, at the end.
     rates_ : ndarray of shape (n_hidden + 1, n_features + 1) or None
-        What `sample` herds, with method "herding": moments of products of a hidden and a visible
-        site, as -1 and 1.
+        What `sample` herds, with method "herding": see `HiddenHerder`.
     log_partition_error_ : float
         Standard error of log Z, after `score_samples`; 0 when it is exact.
     n_features_in_ : int
@@ -268,7 +267,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_samples, rng = positive_int(n_samples, "n_samples"), generator(random_state)
         if self.rates_ is None:
             return draw_rows(self.model_, n_samples, rng)
-        signs = HiddenHerd.of_rates(self.rates_).run(n_samples)[0]
+        signs = HiddenHerd.of_rates(self.rates_, self._centre).run(n_samples)[0]
         return np.where(signs > 0, 1, self.model_.states[0]).astype(np.int8)
 
     def conditional(self, X: object) -> NDArray[np.float64]:
@@ -311,7 +310,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         arrays, header = self.model_.to_state()
         arrays["history"] = self.history_
         if self.rates_ is not None:
-            arrays["rates"] = self.rates_
+            arrays |= {"rates": self.rates_, "centre": self._centre}
         return arrays, {**plain_estimator(self), **header}
 
     @classmethod
@@ -320,8 +319,11 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         model = RBMModel.from_state(arrays, header)
         machine = read_estimator(cls, header, model.n_visible)
         shape = (model.n_hidden + 1, model.n_visible + 1)
-        rates = read_array(arrays, "rates", shape, low=-1, high=1) if "rates" in arrays else None
-        machine._keep(model, rates)
+        herded: list[Any] = []
+        if "rates" in arrays:
+            herded = [read_array(arrays, "rates", shape, low=-2, high=2)]
+            herded += [read_array(arrays, "centre", (model.n_visible,), np.int8, low=-1, high=1)]
+        machine._keep(model, *herded)
         machine.history_ = read_array(arrays, "history", (None,))
         return machine
 
@@ -359,8 +361,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         alphabet(rows, states, probabilities=False)
         signs = np.where(rows > 0, 1, -1).astype(np.int8)
         n_hidden = positive_int(self.n_hidden, "n_hidden")
-        model, rates = herd_machine(signs, n_hidden, self.n_epochs, progress)
-        self._keep(model.to_states(states), rates)
+        model, rates, centre = herd_machine(signs, n_hidden, self.n_epochs, progress)
+        self._keep(model.to_states(states), rates, centre)
         self.history_ = np.array([spot_check(self.model_, rows, 0)])
         return self
 
@@ -369,8 +371,8 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._steps = steps
         self.history_ = vars(self).get("history_", np.empty(0))
 
-    def _keep(self, model: RBMModel, rates: NDArray[np.float64] | None = None) -> None:
-        self.model_, self.rates_ = model, rates
+    def _keep(self, model: RBMModel, rates: Any = None, centre: Any = None) -> None:
+        self.model_, self.rates_, self._centre = model, rates, centre
         self.components_ = np.array(model.couplings.T)
         self.intercept_hidden_ = model.hidden_biases.copy()
         self.intercept_visible_ = model.visible_biases.copy()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from herder.core.lanes import Progress
-from herder.fields.hidden_engine import HiddenHerd
+from herder.fields.hidden_engine import HiddenHerd, rounded_means
 from herder.learn.rbm_rows import spot_check
 from herder.models.rbm import RBMModel
 
@@ -28,8 +28,8 @@ FACTORS = (-10.0, 3.0)
 
 def herd_machine(
     signs: NDArray[np.int8], n_hidden: int, n_epochs: int, progress: Progress | None = None
-) -> tuple[RBMModel, NDArray[np.float64]]:
-    """Return a machine of states -1 and 1, and the rates of the herd (equation 3.16).
+) -> tuple[RBMModel, NDArray[np.float64], NDArray[np.int8]]:
+    """Return a machine of states -1 and 1, and the rates and the centre of the herd.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def herd_machine(
     progress : callable, optional
         Called with the share done, and a word on what is done.
     """
-    herd = HiddenHerd(signs, n_hidden)
+    centre = rounded_means(signs)
+    herd = HiddenHerd(signs, n_hidden, centre=centre)
     kept: deque[NDArray[np.int64]] = deque(maxlen=WINDOW)
     for step in range(n_epochs * EPOCH):
         herd.run(1)
@@ -48,6 +49,7 @@ def herd_machine(
         if progress is not None:
             progress((step + 1) / (n_epochs * EPOCH), "herding")
     mean = np.mean(kept, axis=0) / herd.scale
+    mean[:-1, -1] -= mean[:-1, :-1] @ centre  # hidden biases of sites that are not centred
     rows = signs.astype(np.float64)
 
     def loss(log_factor: float) -> float:
@@ -55,7 +57,7 @@ def herd_machine(
         return -float(np.mean([spot_check(model, rows, part) for part in range(8)]))
 
     found = minimize_scalar(loss, bounds=FACTORS, method="bounded", options={"xatol": 0.01})
-    return _machine(np.exp(found.x) * mean), herd.rates
+    return _machine(np.exp(found.x) * mean), herd.rates, centre
 
 
 def _machine(table: NDArray[np.float64]) -> RBMModel:
