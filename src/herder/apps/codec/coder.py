@@ -23,12 +23,12 @@ class Predictor(Protocol):
         """Begin a block of images."""
         ...
 
-    def predict(self, pixel: int) -> NDArray[np.int64]:
-        """Return the probability of a 1 for each image, in 2^-22."""
+    def predict(self, pixel: int, before: NDArray[np.int32] | None) -> NDArray[np.int64]:
+        """Learn the pixels before, return the probabilities of a 1 at these, in 2^-22."""
         ...
 
-    def update(self, pixel: int, bits: NDArray[np.int32]) -> None:
-        """Learn what the pixel is."""
+    def end(self, pixel: int, bits: NDArray[np.int32]) -> None:
+        """Learn the last pixel of the block."""
         ...
 
 
@@ -79,13 +79,15 @@ def code_images(
         rows = None if images is None else np.ascontiguousarray(images[begin:end].T, np.int32)
         block = np.empty((n_pixels, end - begin), dtype=np.uint8)
         model.begin(end - begin)
+        bits = None
         for pixel in range(n_pixels):
-            p = model.predict(pixel)
+            p = model.predict(pixel, bits)
             bits = coder.code(p, None if rows is None else rows[pixel])
-            model.update(pixel, bits)
             block[pixel] = bits
             if progress is not None and pixel % 1024 == 1023:
                 progress((begin + (end - begin) * pixel / n_pixels) / n, "coding")
+        assert bits is not None
+        model.end(n_pixels - 1, bits)
         result[begin:end] = block.T
         if progress is not None:
             progress(end / n, "coding")

@@ -42,6 +42,9 @@ MAX_PIXELS = 2**28
 #: Images of a set, and pixels of one of them.
 MAX_IMAGES = MAX_SIZE = 2**24
 
+#: Images from which on "auto" tries models whose parameters are sent.
+MIN_IMAGES = 100
+
 #: Pixels for each byte of a file that are believed.
 PIXELS_PER_BYTE = 2**22
 
@@ -124,7 +127,9 @@ def pack(
     """Compress images together with notes; ``progress(share, note)`` is called on the way."""
     pixels = _checked(images)
     one_of(model, "model", ("auto", *MODELS))
-    names = list(MODELS) if model == "auto" else [model]
+    names = [model]
+    if model == "auto":
+        names = list(MODELS) if len(pixels) >= MIN_IMAGES else ["chain"]
     files = {name: _write(pixels, name, notes, progress) for name in names}
     best = min(names, key=lambda name: len(files[name]))
     sizes = {name: len(data) - len(notes) for name, data in files.items()}

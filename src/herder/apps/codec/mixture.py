@@ -71,14 +71,15 @@ class Mixture:
         )
         self._predicted = np.empty(n_block, dtype=np.int64)
 
-    def predict(self, pixel: int) -> NDArray[np.int64]:
-        """Return the probability of a 1 at a pixel of each image of the block, in 2^-22."""
+    def predict(self, pixel: int, before: NDArray[np.int32] | None) -> NDArray[np.int64]:
+        """Learn the pixels before, return the probabilities of a 1 at these, in 2^-22."""
+        if before is not None:
+            _jit.update(self._arrays, pixel - 1, before)
         _jit.predict(self._arrays, pixel, self._predicted)
         return self._predicted
 
-    def update(self, pixel: int, bits: NDArray[np.int32]) -> None:
-        """Learn what the pixel is."""
-        _jit.update(self._arrays, pixel, bits)
+    def end(self, pixel: int, bits: NDArray[np.int32]) -> None:
+        """Learn nothing: components stay as they are."""
 
 
 def code_mixture(
