@@ -25,7 +25,7 @@ from typing import Any
 
 from herder._errors import ParameterError
 
-__all__ = ["PartFile", "PathLike", "whole_file"]
+__all__ = ["PartFile", "PartFolder", "PathLike", "whole_file"]
 
 PathLike = str | os.PathLike[str]
 
@@ -79,6 +79,9 @@ class PartFile:
             os.close(self._lock)
             self._lock = None
 
+    def _create(self) -> None:
+        self.path.touch(exist_ok=False)
+
     def _prepare(self) -> None:
         try:
             with suppress(OSError):  # locks, and moves of folders, are not everywhere
@@ -86,12 +89,28 @@ class PartFile:
                 name = self._folder.name.replace("-", f"-{_kernel()}-", 1)
                 self._folder = self._folder.rename(self._folder.with_name(name))
             self.path = self._folder / self._final.name
-            self.path.touch(exist_ok=False)
+            self._create()
             if self._final.exists():
                 shutil.copymode(self._final, self.path)
         except BaseException:
             self.discard()
             raise
+
+
+class PartFolder(PartFile):
+    """A folder in the making, which takes the place of an empty one or of none."""
+
+    def complete(self) -> None:
+        """Do nothing: its files are closed."""
+
+    def place(self) -> None:
+        """Move the folder to its place."""
+        with suppress(FileNotFoundError):
+            os.rmdir(self._final)
+        super().place()
+
+    def _create(self) -> None:
+        self.path.mkdir()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ and against the length of the file, as no pixel costs less than 2^-24 bytes.
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,7 @@ from herder.apps.codec.chain import Chain
 from herder.apps.codec.coder import Coder, Decoder, Encoder, Predictor, code_images
 from herder.apps.codec.mixture import code_mixture
 from herder.core.lanes import Progress
+from herder.core.summary import Summarised, Summary, Table, Text, counted
 
 __all__ = ["MODELS", "Archive", "decode", "encode", "pack", "unpack"]
 
@@ -64,7 +66,7 @@ MODELS: dict[str, Build] = {"chain": _chain, "combined": _combined, "mixture": c
 
 
 @dataclass(frozen=True, eq=False)
-class Archive:
+class Archive(Summarised):
     """A set of images, and how it was coded.
 
     Parameters
@@ -86,6 +88,22 @@ class Archive:
     data: bytes
     model: str
     sizes: dict[str, int]
+
+    def summary(self) -> Summary:
+        """Return the size of the file beside that of other formats."""
+        n, height, width = self.images.shape
+        packed = np.packbits(self.images).tobytes()
+        others = {"zlib": len(zlib.compress(packed, 9)), "raw pixels": len(packed)}
+        png = _png_size(self.images)
+        sizes = {f"herder, {name}": size for name, size in self.sizes.items()}
+        sizes |= ({} if png is None else {"PNG, all in one": png}) | others
+        rows = [(name, size, 8 * size / max(n, 1)) for name, size in sizes.items()]
+        header = ("format", "bytes", "bits per image")
+        text = f"Names and headers of files take {len(self.notes):,} bytes more."
+        return Summary(
+            f"{counted(n, 'image')} of {width} x {height} pixels, {self.model}",
+            [Table(header, rows, ("", ",d", ",.2f")), *([Text(text)] if self.notes else [])],
+        )
 
 
 def encode(images: ArrayLike, model: str = "auto") -> bytes:
@@ -197,6 +215,20 @@ def _checked(images: ArrayLike) -> NDArray[np.uint8]:
         rule = f"have at most {MAX_PIXELS:,} pixels, {MAX_SIZE:,} in an image or images"
         raise ParameterError("images", rule, got=f"shape {array.shape}")
     return array.astype(np.uint8)
+
+
+def _png_size(pixels: NDArray[np.uint8]) -> int | None:
+    """Return the bytes of one PNG with all images below each other; None without Pillow."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return None
+    if not pixels.size or len(pixels) * pixels.shape[1] > MAX_SIZE:
+        return None
+    stream = BytesIO()
+    tall = Image.fromarray(pixels.reshape(-1, pixels.shape[2]) * np.uint8(255))
+    tall.convert("1").save(stream, "PNG", optimize=True)
+    return len(stream.getvalue())
 
 
 def _pixel_sum(pixels: NDArray[np.uint8]) -> bytes:
