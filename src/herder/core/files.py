@@ -51,9 +51,10 @@ class PartFile:
     """
 
     path: Path
+    _over_folder = False
 
     def __init__(self, path: PathLike) -> None:
-        self._final = _final(path)
+        self._final = _final(path, folder=self._over_folder)
         self._lock: int | None = None
         _remove_abandoned(self._final.parent)
         try:
@@ -100,6 +101,8 @@ class PartFile:
 class PartFolder(PartFile):
     """A folder in the making, which takes the place of an empty one or of none."""
 
+    _over_folder = True
+
     def complete(self) -> None:
         """Do nothing: its files are closed."""
 
@@ -132,12 +135,12 @@ def whole_file(path: PathLike) -> Generator[Path]:
         part.discard()
 
 
-def _final(path: PathLike) -> Path:
+def _final(path: PathLike, *, folder: bool = False) -> Path:
     """Return the file that a path names, behind all links."""
     final = Path(os.path.realpath(path))
     if final.is_symlink():
         raise ParameterError("path", "name a file", got=f"the loop of links {str(path)!r}")
-    if final.exists() and not final.is_file():
+    if final.exists() and not (final.is_file() or (folder and final.is_dir())):
         raise ParameterError("path", "name a file", str(path))
     if not final.parent.is_dir():
         raise FileNotFoundError(f"path must lie in a folder that exists, got {str(path)!r}")

@@ -6,10 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._errors import ParameterError
 from herder.apps.codec import fixed
 from herder.core.lanes import Progress
 
-__all__ = ["Coder", "Decoder", "Encoder", "Predictor", "code_images"]
+__all__ = ["Coder", "Decoder", "Encoder", "Predictor", "broken", "code_images"]
 
 #: Images of a block are coded side by side, so that one call serves them all. A block is at most
 #: this share of the images before it, so that learning later costs little, and at most so large.
@@ -59,7 +60,10 @@ class Decoder:
 
     def code(self, p: NDArray[np.int64], bits: None = None) -> NDArray[np.int32]:
         """Read bits, the probability of a 1 being p / 2^22."""
-        return self._coder.decode(self._model, p / fixed.ONE)
+        try:
+            return self._coder.decode(self._model, p / fixed.ONE)
+        except AssertionError:  # of constriction, for words that no encoder writes
+            raise broken("its words are no code") from None
 
 
 Coder = Encoder | Decoder
@@ -92,6 +96,11 @@ def code_images(
         if progress is not None:
             progress(end / n, "coding")
     return result
+
+
+def broken(reason: str) -> ParameterError:
+    """Return the error for a file that cannot be read."""
+    return ParameterError("data", "be a whole file of herder compress", got=f"one where {reason}")
 
 
 def _blocks(n: int) -> Iterator[tuple[int, int]]:

@@ -15,7 +15,7 @@ varints  number of images, height, width, bytes of the notes
 
 A file that was cut or altered fails the first sum before anything is made from it; the second one
 guards against a reader that decodes differently. What the header claims is held against limits
-and against the length of the file, as no pixel costs less than 2^-24 bytes.
+and against the length of the file, as no pixel costs less than 2^-20 bytes.
 """
 
 import zlib
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError
 from herder._validation import of_kind, one_of, plain_array
 from herder.apps.codec.chain import Chain
-from herder.apps.codec.coder import Coder, Decoder, Encoder, Predictor, code_images
+from herder.apps.codec.coder import Coder, Decoder, Encoder, Predictor, broken, code_images
 from herder.apps.codec.mixture import code_mixture
 from herder.core.lanes import Progress
 from herder.core.summary import Summarised, Summary, Table, Text, counted
@@ -48,7 +48,7 @@ MAX_IMAGES = MAX_SIZE = 2**24
 MIN_IMAGES = 100
 
 #: Pixels for each byte of a file that are believed.
-PIXELS_PER_BYTE = 2**22
+PIXELS_PER_BYTE = 2**20
 
 Build = Callable[[Coder, tuple[int, int], NDArray[np.uint8] | None], Predictor]
 
@@ -158,11 +158,11 @@ def unpack(data: bytes, *, progress: Progress | None = None) -> Archive:
     """Read a file that `pack` made."""
     data = bytes(of_kind(data, "data", (bytes, bytearray, memoryview), "bytes"))
     if data[:4] != MAGIC[:4]:
-        raise _broken("it does not begin as one")
+        raise broken("it does not begin as one")
     if data[4:5] != MAGIC[4:]:
-        raise _broken("it is of another version" if len(data) > 4 else "it was cut")
+        raise broken("it is of another version" if len(data) > 4 else "it was cut")
     if len(data) < 18 or zlib.crc32(data[9:]).to_bytes(4, "little") != data[5:9]:
-        raise _broken("its checksum is wrong: it was cut or altered")
+        raise broken("its checksum is wrong: it was cut or altered")
     rest = data[14:]
     (n, height, width, n_notes), rest = _read_varints(rest, 4)
     notes, payload = rest[:n_notes], rest[n_notes:]
@@ -176,7 +176,7 @@ def unpack(data: bytes, *, progress: Progress | None = None) -> Archive:
         or len(notes) < n_notes
         or len(payload) % 4
     ):
-        raise _broken(f"its header claims {n:,} images of {height:,} x {width:,} pixels")
+        raise broken(f"its header claims {n:,} images of {height:,} x {width:,} pixels")
     name = list(MODELS)[number]
     pixels = np.empty((n, height, width), dtype=np.uint8)
     if n:
@@ -185,7 +185,7 @@ def unpack(data: bytes, *, progress: Progress | None = None) -> Archive:
         flat = code_images(predictor, coder, n, height * width, None, progress)
         pixels = flat.reshape(pixels.shape)
     if _pixel_sum(pixels) != data[9:13]:
-        raise _broken("its pixels fail their checksum")
+        raise broken("its pixels fail their checksum")
     return Archive(pixels, notes, data, name, {name: len(data) - n_notes})
 
 
@@ -235,10 +235,6 @@ def _pixel_sum(pixels: NDArray[np.uint8]) -> bytes:
     return zlib.crc32(np.packbits(pixels).tobytes()).to_bytes(4, "little")
 
 
-def _broken(reason: str) -> ParameterError:
-    return ParameterError("data", "be a whole file of herder compress", got=f"one where {reason}")
-
-
 def _varint(number: int) -> bytes:
     """Return a whole number in bytes of seven bits, the last of which is below 128."""
     low, high = number & 127, number >> 7
@@ -251,7 +247,7 @@ def _read_varints(data: bytes, count: int) -> tuple[list[int], bytes]:
     for _ in range(count):
         size = next((k + 1 for k, byte in enumerate(data[:5]) if byte < 128), 0)
         if not size:
-            raise _broken("its header is not whole")
+            raise broken("its header is not whole")
         numbers.append(sum((byte & 127) << 7 * k for k, byte in enumerate(data[:size])))
         data = data[size:]
     return numbers, data

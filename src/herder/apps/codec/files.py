@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder.apps.codec.coder import broken
 from herder.apps.codec.container import MAX_SIZE, Archive
 
 __all__ = ["FORMATS", "is_folder", "read_images", "suffix_of", "write_images"]
@@ -90,7 +91,7 @@ def _unpack_notes(archive: Archive) -> dict[str, Any]:
     """Return notes, checked as if a stranger had written them."""
     if not archive.notes:  # made in Python
         return {"dtype": "uint8", "ndim": 3}
-    broken = ParameterError("data", "be a whole file of herder compress", got="strange notes")
+    error = broken("its notes are strange")
     try:
         stream = zlib.decompressobj()
         text = stream.decompress(archive.notes, MAX_NOTES)
@@ -106,9 +107,9 @@ def _unpack_notes(archive: Archive) -> dict[str, Any]:
             good = np.dtype(notes["dtype"]).kind in "biuf" and notes["ndim"] in (2, 3)
             good &= notes["ndim"] == 3 or len(archive.images) == 1
     except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
-        raise broken from None
+        raise error from None
     if not (good and stream.eof):
-        raise broken
+        raise error
     return notes
 
 

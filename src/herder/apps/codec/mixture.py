@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from herder._errors import ParameterError
 from herder.apps.codec import _mixture_jit as _jit
 from herder.apps.codec import fixed
 from herder.apps.codec.chain import Chain
-from herder.apps.codec.coder import Coder, code_images
+from herder.apps.codec.coder import Coder, broken, code_images
 from herder.models.bernoulli import fit_bernoulli_mixture
 
 __all__ = ["Mixture", "code_levels", "code_mixture", "code_numbers"]
@@ -93,7 +92,7 @@ def code_mixture(
     if images is None:
         size = int(code_numbers(coder, 1, COUNT_BITS, None)[0]) + 1
         if size > max(1, MAX_LEVELS // n_pixels):
-            raise ParameterError("data", "be a whole file", got=f"{size} components")
+            raise broken(f"it claims {size} components")
         return _code_components(coder, size, shape, None, None, None)
     limit = min(1 + len(images) // images_per_component, MAX_LEVELS // n_pixels)
     some = images[:: 1 + images.size // MAX_FITTED]
