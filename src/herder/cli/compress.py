@@ -34,7 +34,7 @@ def compress(
             METHOD,
             "How pixels are predicted: from earlier pixels and images (chain), by a mixture of "
             "Bernoullis or a herding codebook, which are sent first, or by both (combined). "
-            "auto takes the smallest file.",
+            "auto takes the smaller of chain and combined, which have been the smallest.",
         ),
     ] = "auto",
     threshold: Annotated[

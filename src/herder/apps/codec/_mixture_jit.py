@@ -41,7 +41,7 @@ def predict(
 
 @jit
 def update(mixture: MixtureArrays, pixel: int, bits: NDArray[np.int32]) -> None:
-    """Multiply weights by the probabilities of the pixels; drop components without weight."""
+    """Multiply weights by the probabilities of the pixels; drop those without weight."""
     levels = mixture.levels[pixel]
     for b in range(bits.shape[0]):
         kept, largest = 0, np.int64(0)
@@ -49,7 +49,7 @@ def update(mixture: MixtureArrays, pixel: int, bits: NDArray[np.int32]) -> None:
             component = mixture.left[b, k]
             p = mixture.probabilities[levels[component]]
             weight = (mixture.weights[b, k] * (p if bits[b] else 32768 - p)) >> 15
-            if weight:
+            if weight > 1023:  # others are 2^-21 of the largest
                 mixture.weights[b, kept] = weight
                 mixture.left[b, kept] = component
                 largest = max(largest, weight)

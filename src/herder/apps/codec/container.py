@@ -30,6 +30,7 @@ from herder._errors import ParameterError
 from herder._validation import of_kind, one_of, plain_array
 from herder.apps.codec.chain import Chain
 from herder.apps.codec.coder import Coder, Decoder, Encoder, Predictor, broken, code_images
+from herder.apps.codec.herding import code_herding
 from herder.apps.codec.mixture import code_mixture
 from herder.core.lanes import Progress
 from herder.core.summary import Summarised, Summary, Table, Text, counted
@@ -43,9 +44,6 @@ MAX_PIXELS = 2**28
 
 #: Images of a set, and pixels of one of them.
 MAX_IMAGES = MAX_SIZE = 2**24
-
-#: Images from which on "auto" tries models whose parameters are sent.
-MIN_IMAGES = 100
 
 #: Pixels for each byte of a file that are believed.
 PIXELS_PER_BYTE = 2**20
@@ -62,7 +60,16 @@ def _combined(coder: Coder, shape: tuple[int, int], images: NDArray[np.uint8] | 
 
 
 #: Models by name, in the order of their numbers in a file: how their parameters are coded.
-MODELS: dict[str, Build] = {"chain": _chain, "combined": _combined, "mixture": code_mixture}
+MODELS: dict[str, Build] = {
+    "chain": _chain,
+    "combined": _combined,
+    "mixture": code_mixture,
+    "herding": code_herding,
+}
+
+#: What "auto" tries, from this number of images on: parameters do not pay for fewer, and a mixture
+#: or a codebook alone was larger on every set of benchmarks/codec.py.
+TRIED, MIN_IMAGES = ("chain", "combined"), 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +120,8 @@ def encode(images: ArrayLike, model: str = "auto") -> bytes:
     ----------
     images : array-like of shape (n, height, width)
         Zeros and ones.
-    model : {"auto", "chain", "combined", "mixture"}
-        How pixels are predicted; "auto" takes the smallest file.
+    model : {"auto", "chain", "combined", "mixture", "herding"}
+        How pixels are predicted; "auto" takes the smaller file of the first two.
 
     Examples
     --------
@@ -147,7 +154,7 @@ def pack(
     one_of(model, "model", ("auto", *MODELS))
     names = [model]
     if model == "auto":
-        names = list(MODELS) if len(pixels) >= MIN_IMAGES else ["chain"]
+        names = list(TRIED) if len(pixels) >= MIN_IMAGES else ["chain"]
     files = {name: _write(pixels, name, notes, progress) for name in names}
     best = min(names, key=lambda name: len(files[name]))
     sizes = {name: len(data) - len(notes) for name, data in files.items()}

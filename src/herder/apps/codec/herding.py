@@ -1,0 +1,98 @@
+r"""Codebooks of herding as codes: prototypes are sent, both sides herd the same codewords.
+
+The codewords of `herder.fields.parametric` are computed in whole numbers from few prototypes. A
+codeword predicts each pixel by the sign of its field there, with a probability that depends on
+the size of the field: all sizes are cut into four equal parts, and the probabilities of the eight
+levels are sent. Codewords are equally likely, as in equation 3.28 of [chen2014]_.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from herder._errors import ParameterError
+from herder.apps.codec.coder import Coder, broken
+from herder.apps.codec.mixture import (
+    COUNT_BITS,
+    MAX_LEVELS,
+    SHARE_BITS,
+    Mixture,
+    code_levels,
+    code_numbers,
+)
+from herder.core.blas import one_blas_thread
+from herder.fields.parametric import SHARES, UNIT, ParametricHerder, codebook
+
+__all__ = ["code_herding"]
+
+#: Hidden sites of the herd, and prototypes: more pay for themselves in large sets only.
+N_HIDDEN, IMAGES_PER_PROTOTYPE, MIN_PROTOTYPES = 100, 100, 20
+
+#: Codewords at most: more hardly help.
+MAX_CODEWORDS = 10_000
+
+#: Pixels of an image at most: the herd has a weight for each pair of pixel and hidden site.
+MAX_VISIBLE = 2**16
+
+#: Images that the probabilities of levels are fitted to, and steps of EM.
+N_FITTED, N_STEPS = 500, 8
+
+Shape = tuple[int, int]
+
+
+def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -> Mixture:
+    """Learn prototypes from images (n, n_pixels) and write them, or read them; return the code."""
+    n_pixels = shape[0] * shape[1]
+    prototypes = shares = sent = None
+    size = 0
+    if images is not None:
+        if n_pixels > MAX_VISIBLE:
+            rule = f"be another for images of more than {MAX_VISIBLE:,} pixels"
+            raise ParameterError("model", rule, "herding")
+        wanted = max(MIN_PROTOTYPES, len(images) // IMAGES_PER_PROTOTYPE)
+        wanted = min(wanted, 2**COUNT_BITS, MAX_LEVELS // n_pixels)
+        steps = min(1000, 10 * len(images))
+        learner = ParametricHerder(
+            wanted, n_hidden=N_HIDDEN, n_steps=steps, n_tuning_steps=steps
+        ).fit(images)
+        sent, shares = (learner.prototypes_ + UNIT).astype(np.uint8), learner.shares_
+        size = len(shares)
+    size = int(code_numbers(coder, 1, COUNT_BITS, [size - 1] if size else None)[0]) + 1
+    if n_pixels > MAX_VISIBLE or size > MAX_LEVELS // n_pixels:
+        raise broken(f"it claims {size} prototypes")
+    shares = code_numbers(coder, size, 11, shares)
+    prototypes = code_levels(coder, size, shape, 3, sent).astype(np.int8) - np.int8(UNIT)
+    if shares.sum() != SHARES or abs(prototypes).max() > UNIT:
+        raise broken("its prototypes are no prototypes")
+    levels = _levels(
+        *codebook(prototypes, shares, N_HIDDEN, min(MAX_CODEWORDS, MAX_LEVELS // n_pixels))
+    )
+    fitted = None if images is None else _fit_probabilities(levels, images)
+    probabilities = code_numbers(coder, 8, SHARE_BITS, fitted)
+    return Mixture(levels, probabilities, np.ones(len(levels), dtype=np.int64))
+
+
+def _levels(states: NDArray[np.int8], fields: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the levels of pixels: 4 to 7 for a state 1, 3 to 0 for -1, the surest outside."""
+    sizes = np.abs(fields)
+    edges = np.sort(sizes, axis=None)[[sizes.size // 4, sizes.size // 2, 3 * sizes.size // 4]]
+    parts = np.searchsorted(edges, sizes).astype(np.uint8)
+    return np.where(states > 0, 4 + parts, 3 - parts).astype(np.uint8)
+
+
+def _fit_probabilities(
+    levels: NDArray[np.uint8], images: NDArray[np.uint8]
+) -> NDArray[np.float64]:
+    """Return the probabilities of a 1 at the levels, in 2^-15, by EM over some of the images."""
+    some = images[:: 1 + len(images) // N_FITTED].astype(np.float32)
+    p = expit(np.linspace(-4.0, 4.0, 8)).astype(np.float32)
+    for _ in range(N_STEPS):
+        with one_blas_thread():
+            scores = some @ np.log(p / (1 - p))[levels].T + np.log1p(-p)[levels].sum(axis=1)
+        posterior = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+        image, word = np.nonzero(posterior > 1e-2)
+        weight = np.repeat(posterior[image, word], levels.shape[1])
+        at, on = levels[word].ravel(), some[image].ravel() > 0
+        ones = np.bincount(at, weight * on, 8) + 0.5
+        p = (ones / (np.bincount(at, weight, 8) + 1.0)).astype(np.float32)
+    return p * 2.0**SHARE_BITS
