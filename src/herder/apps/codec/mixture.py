@@ -5,7 +5,7 @@ A pixel is coded under the posterior of the components given the pixels before i
 .. math:: P(x_j \mid x_{<j}) = \sum_k P(k \mid x_{<j}) \mu_{kj},
 
 so that an image costs :math:`-\log_2 \sum_k \pi_k P(x \mid k)` bits, as with bits-back coding
-(equation 3.27 of [chen2013]_), and no index is sent. Means are rounded to 8 levels; their bit
+(equation 3.27 of [chen2014]_), and no index is sent. Means are rounded to 8 levels; their bit
 planes are coded as images, by a chain of their own.
 """
 
@@ -33,6 +33,8 @@ IMAGES_PER_COMPONENT = 40
 #: Levels of all components, and pixels that a mixture is fitted to, at most.
 MAX_LEVELS, MAX_FITTED = 2**22, 2**25
 
+NONE = np.zeros(0, dtype=np.int32)
+
 
 class Mixture:
     """Predicts pixel after pixel of blocks of images under components that stay as they are.
@@ -56,7 +58,7 @@ class Mixture:
         self._levels = np.ascontiguousarray(levels.T)
         self._probabilities = np.clip(probabilities, 1, 2**SHARE_BITS - 1)
         shares = np.maximum(shares, 1)
-        self._prior = shares * (2**32 // (int(shares.max()) + 1))
+        self._prior = shares * (2**46 // (int(shares.max()) + 1))
 
     def begin(self, n_block: int) -> None:
         """Begin a block of images."""
@@ -67,14 +69,14 @@ class Mixture:
             np.tile(self._prior, (n_block, 1)),
             np.tile(np.arange(n_components, dtype=np.int32), (n_block, 1)),
             np.full(n_block, n_components, dtype=np.intp),
+            np.zeros(n_block, dtype=np.int64),
         )
         self._predicted = np.empty(n_block, dtype=np.int64)
 
     def predict(self, pixel: int, before: NDArray[np.int32] | None) -> NDArray[np.int64]:
         """Learn the pixels before, return the probabilities of a 1 at these, in 2^-22."""
-        if before is not None:
-            _jit.update(self._arrays, pixel - 1, before)
-        _jit.predict(self._arrays, pixel, self._predicted)
+        bits = NONE if before is None else before
+        _jit.step(self._arrays, pixel, bits, self._predicted)
         return self._predicted
 
     def end(self, pixel: int, bits: NDArray[np.int32]) -> None:
