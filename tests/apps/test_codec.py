@@ -69,17 +69,18 @@ def test_white_images_cost_nearly_nothing() -> None:
 
 def test_the_payload_is_as_long_as_the_probabilities_say() -> None:
     images = digits().reshape(-1, 64)
-    bits = []
+    costs = []
 
     class Counting(Encoder):
-        def code(self, p, pixels):
+        def code(self, p, bits):
+            assert bits is not None
             assert ((p > 0) & (p < fixed.ONE)).all()
-            bits.append(-np.log2(np.where(pixels, p, fixed.ONE - p) / fixed.ONE).sum())
-            return super().code(p, pixels)
+            costs.append(-np.log2(np.where(bits, p, fixed.ONE - p) / fixed.ONE).sum())
+            return super().code(p, bits)
 
     coder = Counting()
     code_images(Chain((8, 8)), coder, len(images), 64, images)
-    ideal = math.fsum(bits)
+    ideal = math.fsum(costs)
     assert ideal - 32 < 8 * len(coder.payload()) < 1.001 * ideal + 32
 
 

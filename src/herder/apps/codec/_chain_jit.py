@@ -106,7 +106,7 @@ def update(
             for k in range(N_INPUTS):
                 chain.mixer[at, k] += (step * inputs[k] + 128) >> 8
 
-        own = SQUASH[inputs[0] + LIMIT]
+        own = int(SQUASH[inputs[0] + LIMIT])
         error = ((bit << 22) - own + 32) >> 6
         root = grow(chain.norms[shared + 1 + row], error * error >> 16)
         step = np.int32(LINK_RATE * error // root)
@@ -138,7 +138,7 @@ def step(
 
 
 @jit
-def grow(norm: NDArray[np.int64], square: int) -> int:
+def grow(norm: NDArray[np.int64], square: np.int64) -> np.int64:
     """Add to a sum of squares in 2^-16; return its root in 2^-16, after a step of Newton."""
     norm[0] += square
     norm[1] = max((norm[1] + (norm[0] << 16) // norm[1]) >> 1, 1)

@@ -1,6 +1,7 @@
 """The loop that both sides run: predict a pixel of a block of images, code it, learn it."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,7 +59,7 @@ class Decoder:
         self._model, queue = _constriction()
         self._coder = queue.RangeDecoder(np.frombuffer(payload, "<u4").astype(np.uint32))
 
-    def code(self, p: NDArray[np.int64], bits: None = None) -> NDArray[np.int32]:
+    def code(self, p: NDArray[np.int64], bits: object = None) -> NDArray[np.int32]:
         """Read bits, the probability of a 1 being p / 2^22."""
         try:
             return self._coder.decode(self._model, p / fixed.ONE)
@@ -113,8 +114,8 @@ def _blocks(n: int) -> Iterator[tuple[int, int]]:
 
 def _constriction() -> tuple[Any, Any]:
     try:
-        import constriction
+        module: Any = import_module("constriction")
     except ImportError:
         raise ImportError("the codec needs constriction: pip install 'herder[codec]'") from None
-    # p * 2^22 is whole, and the product with 2^24 that constriction rounds is exact
-    return constriction.stream.model.Bernoulli(perfect=False), constriction.stream.queue
+    # p is a multiple of 2^-22: its product with 2^24, which constriction rounds, is exact
+    return module.stream.model.Bernoulli(perfect=False), module.stream.queue

@@ -2,8 +2,9 @@ r"""Codebooks of herding as codes: prototypes are sent, both sides herd the same
 
 The codewords of `herder.fields.parametric` are computed in whole numbers from few prototypes. A
 codeword predicts each pixel by the sign of its field there, with a probability that depends on
-the size of the field: all sizes are cut into four equal parts, and the probabilities of the eight
-levels are sent. Codewords are equally likely, as in equation 3.28 of [chen2014]_.
+the size of the field: all sizes are cut into eight equal parts, and the probabilities of the 16
+levels are sent. Codewords are equally likely at first, as in equation 3.28 of [chen2014]_; then
+those that were used count more, as do the components of a mixture.
 """
 
 import numpy as np
@@ -37,6 +38,9 @@ MAX_VISIBLE = 2**16
 #: Images that the probabilities of levels are fitted to, and steps of EM.
 N_FITTED, N_STEPS = 500, 8
 
+#: Levels of a pixel of a codeword.
+N_LEVELS = 16
+
 Shape = tuple[int, int]
 
 
@@ -68,16 +72,16 @@ def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -
         *codebook(prototypes, shares, N_HIDDEN, min(MAX_CODEWORDS, MAX_LEVELS // n_pixels))
     )
     fitted = None if images is None else _fit_probabilities(levels, images)
-    probabilities = code_numbers(coder, 8, SHARE_BITS, fitted)
+    probabilities = code_numbers(coder, N_LEVELS, SHARE_BITS, fitted)
     return Mixture(levels, probabilities, np.ones(len(levels), dtype=np.int64))
 
 
 def _levels(states: NDArray[np.int8], fields: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the levels of pixels: 4 to 7 for a state 1, 3 to 0 for -1, the surest outside."""
-    sizes = np.abs(fields)
-    edges = np.sort(sizes, axis=None)[[sizes.size // 4, sizes.size // 2, 3 * sizes.size // 4]]
+    """Return the levels of pixels: the upper half for a state 1, the surest outside."""
+    sizes, half = np.abs(fields), N_LEVELS // 2
+    edges = np.sort(sizes, axis=None)[np.arange(1, half) * sizes.size // half]
     parts = np.searchsorted(edges, sizes).astype(np.uint8)
-    return np.where(states > 0, 4 + parts, 3 - parts).astype(np.uint8)
+    return np.where(states > 0, half + parts, half - 1 - parts).astype(np.uint8)
 
 
 def _fit_probabilities(
@@ -85,7 +89,7 @@ def _fit_probabilities(
 ) -> NDArray[np.float64]:
     """Return the probabilities of a 1 at the levels, in 2^-15, by EM over some of the images."""
     some = images[:: 1 + len(images) // N_FITTED].astype(np.float32)
-    p = expit(np.linspace(-4.0, 4.0, 8)).astype(np.float32)
+    p = expit(np.linspace(-4.0, 4.0, N_LEVELS)).astype(np.float32)
     for _ in range(N_STEPS):
         with one_blas_thread():
             scores = some @ np.log(p / (1 - p))[levels].T + np.log1p(-p)[levels].sum(axis=1)
@@ -93,6 +97,6 @@ def _fit_probabilities(
         image, word = np.nonzero(posterior > 1e-2)
         weight = np.repeat(posterior[image, word], levels.shape[1])
         at, on = levels[word].ravel(), some[image].ravel() > 0
-        ones = np.bincount(at, weight * on, 8) + 0.5
-        p = (ones / (np.bincount(at, weight, 8) + 1.0)).astype(np.float32)
-    return p * 2.0**SHARE_BITS
+        ones = np.bincount(at, weight * on, N_LEVELS) + 0.5
+        p = (ones / (np.bincount(at, weight, N_LEVELS) + 1.0)).astype(np.float32)
+    return p.astype(np.float64) * 2**SHARE_BITS

@@ -5,7 +5,8 @@ A pixel is coded under the posterior of the components given the pixels before i
 .. math:: P(x_j \mid x_{<j}) = \sum_k P(k \mid x_{<j}) \mu_{kj},
 
 so that an image costs :math:`-\log_2 \sum_k \pi_k P(x \mid k)` bits, as with bits-back coding
-(equation 3.27 of [chen2014]_), and no index is sent. Means are rounded to 8 levels; their bit
+(equation 3.27 of [chen2014]_), and no index is sent. Shares are counted on from image to image,
+by both sides. Means are rounded to 8 levels; their bit
 planes are coded as images, by a chain of their own.
 """
 
@@ -33,6 +34,10 @@ IMAGES_PER_COMPONENT = 40
 #: Levels of all components, and pixels that a mixture is fitted to, at most.
 MAX_LEVELS, MAX_FITTED = 2**22, 2**25
 
+#: Shares are counted on while images are coded, in 2^-10; an image weighs as much as the average
+#: share times this.
+COUNT_SHIFT, IMAGE_WEIGHT = 10, 16
+
 NONE = np.zeros(0, dtype=np.int32)
 
 
@@ -57,16 +62,18 @@ class Mixture:
     ) -> None:
         self._levels = np.ascontiguousarray(levels.T)
         self._probabilities = np.clip(probabilities, 1, 2**SHARE_BITS - 1)
-        shares = np.maximum(shares, 1)
-        self._prior = shares * (2**46 // (int(shares.max()) + 1))
+        self._counts = np.maximum(shares, 1) << COUNT_SHIFT
+        self._image = int(self._counts.sum()) * IMAGE_WEIGHT // len(shares)
 
     def begin(self, n_block: int) -> None:
         """Begin a block of images."""
-        n_components = len(self._prior)
+        n_components = len(self._counts)
+        shift = 46 - int(self._counts.max()).bit_length()
+        prior = self._counts << max(shift, 0) >> max(-shift, 0)
         self._arrays = _jit.MixtureArrays(
             self._levels,
             self._probabilities,
-            np.tile(self._prior, (n_block, 1)),
+            np.tile(prior, (n_block, 1)),
             np.tile(np.arange(n_components, dtype=np.int32), (n_block, 1)),
             np.full(n_block, n_components, dtype=np.intp),
             np.zeros(n_block, dtype=np.int64),
@@ -80,7 +87,10 @@ class Mixture:
         return self._predicted
 
     def end(self, pixel: int, bits: NDArray[np.int32]) -> None:
-        """Learn nothing: components stay as they are."""
+        """Add the posterior of the images, as far as their last pixel but one, to the shares."""
+        for weights, left, n in zip(*self._arrays[2:5], strict=True):
+            parts = weights[:n] >> 16
+            self._counts[left[:n]] += parts * (self._image >> 10) // (int(parts.sum()) >> 10)
 
 
 def code_mixture(
