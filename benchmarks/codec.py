@@ -44,8 +44,8 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
     "lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE, preset=9 | lzma.PRESET_EXTREME),
 }
 
-#: Rows of a tall image that formats accept: many take 16 bits only.
-MAX_ROWS = 60_000
+#: Rows of a tall image: all of them, as long as formats accept it.
+MAX_ROWS = 10**7
 
 
 def sets() -> Iterator[tuple[str, Images]]:

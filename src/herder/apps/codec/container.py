@@ -48,15 +48,19 @@ MAX_IMAGES = MAX_SIZE = 2**24
 #: Pixels for each byte of a file that are believed.
 PIXELS_PER_BYTE = 2**20
 
-Build = Callable[[Coder, tuple[int, int], NDArray[np.uint8] | None], Predictor]
+Build = Callable[[Coder, tuple[int, int, int], NDArray[np.uint8] | None], Predictor]
 
 
-def _chain(coder: Coder, shape: tuple[int, int], images: NDArray[np.uint8] | None) -> Predictor:
-    return Chain(shape)
+def _chain(
+    coder: Coder, shape: tuple[int, int, int], images: NDArray[np.uint8] | None
+) -> Predictor:
+    return Chain(shape[1:])
 
 
-def _combined(coder: Coder, shape: tuple[int, int], images: NDArray[np.uint8] | None) -> Predictor:
-    return Chain(shape, code_mixture(coder, shape, images, images_per_component=1000))
+def _combined(
+    coder: Coder, shape: tuple[int, int, int], images: NDArray[np.uint8] | None
+) -> Predictor:
+    return Chain(shape[1:], code_mixture(coder, shape, images, images_per_component=1000))
 
 
 #: Models by name, in the order of their numbers in a file: how their parameters are coded.
@@ -187,8 +191,8 @@ def unpack(data: bytes, *, progress: Progress | None = None) -> Archive:
     name = list(MODELS)[number]
     pixels = np.empty((n, height, width), dtype=np.uint8)
     if n:
-        coder, shape = Decoder(payload), (height, width)
-        predictor = MODELS[name](coder, shape, None)
+        coder = Decoder(payload)
+        predictor = MODELS[name](coder, pixels.shape, None)
         flat = code_images(predictor, coder, n, height * width, None, progress)
         pixels = flat.reshape(pixels.shape)
     if _pixel_sum(pixels) != data[9:13]:
@@ -201,7 +205,7 @@ def _write(pixels: NDArray[np.uint8], name: str, notes: bytes, progress: Progres
     payload = b""
     if n:
         coder, flat = Encoder(), pixels.reshape(n, -1)
-        predictor = MODELS[name](coder, (height, width), flat)
+        predictor = MODELS[name](coder, pixels.shape, flat)
         code_images(predictor, coder, n, height * width, flat, progress)
         payload = coder.payload()
     number = list(MODELS).index(name)

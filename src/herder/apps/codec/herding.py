@@ -29,8 +29,8 @@ __all__ = ["code_herding"]
 #: Hidden sites of the herd, and prototypes: more pay for themselves in large sets only.
 N_HIDDEN, IMAGES_PER_PROTOTYPE, MIN_PROTOTYPES = 100, 100, 20
 
-#: Codewords at most: more hardly help.
-MAX_CODEWORDS = 10_000
+#: Codewords for each image, and in all: more hardly help.
+WORDS_PER_IMAGE, MAX_CODEWORDS = 10, 10_000
 
 #: Pixels of an image at most: the herd has a weight for each pair of pixel and hidden site.
 MAX_VISIBLE = 2**16
@@ -41,12 +41,15 @@ N_FITTED, N_STEPS = 500, 8
 #: Levels of a pixel of a codeword.
 N_LEVELS = 16
 
-Shape = tuple[int, int]
+Shape = tuple[int, int, int]
 
 
 def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -> Mixture:
-    """Learn prototypes from images (n, n_pixels) and write them, or read them; return the code."""
-    n_pixels = shape[0] * shape[1]
+    """Learn prototypes from images (n, n_pixels) and write them, or read them; return the code.
+
+    ``shape`` is that of the set: number of images, height, width.
+    """
+    n_pixels = shape[1] * shape[2]
     prototypes = shares = sent = None
     size = 0
     if images is not None:
@@ -55,7 +58,7 @@ def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -
             raise ParameterError("model", rule, "herding")
         wanted = max(MIN_PROTOTYPES, len(images) // IMAGES_PER_PROTOTYPE)
         wanted = min(wanted, 2**COUNT_BITS, MAX_LEVELS // n_pixels)
-        steps = min(1000, 10 * len(images))
+        steps = min(1000, len(images))
         learner = ParametricHerder(
             wanted, n_hidden=N_HIDDEN, n_steps=steps, n_tuning_steps=steps
         ).fit(images)
@@ -65,12 +68,11 @@ def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -
     if n_pixels > MAX_VISIBLE or size > MAX_LEVELS // n_pixels:
         raise broken(f"it claims {size} prototypes")
     shares = code_numbers(coder, size, 11, shares)
-    prototypes = code_levels(coder, size, shape, 3, sent).astype(np.int8) - np.int8(UNIT)
+    prototypes = code_levels(coder, size, shape[1:], 3, sent).astype(np.int8) - np.int8(UNIT)
     if shares.sum() != SHARES or abs(prototypes).max() > UNIT:
         raise broken("its prototypes are no prototypes")
-    levels = _levels(
-        *codebook(prototypes, shares, N_HIDDEN, min(MAX_CODEWORDS, MAX_LEVELS // n_pixels))
-    )
+    n_words = min(WORDS_PER_IMAGE * shape[0], MAX_CODEWORDS, MAX_LEVELS // n_pixels)
+    levels = _levels(*codebook(prototypes, shares, N_HIDDEN, n_words))
     fitted = None if images is None else _fit_probabilities(levels, images)
     probabilities = code_numbers(coder, N_LEVELS, SHARE_BITS, fitted)
     return Mixture(levels, probabilities, np.ones(len(levels), dtype=np.int64))

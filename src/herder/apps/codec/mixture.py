@@ -95,17 +95,20 @@ class Mixture:
 
 def code_mixture(
     coder: Coder,
-    shape: tuple[int, int],
+    shape: tuple[int, int, int],
     images: NDArray[np.uint8] | None,
     images_per_component: int = IMAGES_PER_COMPONENT,
 ) -> Mixture:
-    """Fit a mixture to images (n, n_pixels) and write it, or read one; return it."""
-    n_pixels = shape[0] * shape[1]
+    """Fit a mixture to images (n, n_pixels) and write it, or read one; return it.
+
+    ``shape`` is that of the set: number of images, height, width.
+    """
+    n_pixels = shape[1] * shape[2]
     if images is None:
         size = int(code_numbers(coder, 1, COUNT_BITS, None)[0]) + 1
         if size > max(1, MAX_LEVELS // n_pixels):
             raise broken(f"it claims {size} components")
-        return _code_components(coder, size, shape, None, None, None)
+        return _code_components(coder, size, shape[1:], None, None, None)
     limit = min(1 + len(images) // images_per_component, MAX_LEVELS // n_pixels)
     some = images[:: 1 + images.size // MAX_FITTED]
     mixture = fit_bernoulli_mixture(some, min(max(1, limit), 2**COUNT_BITS))
@@ -117,7 +120,7 @@ def code_mixture(
     shares = mixture.shares * (2**SHARE_BITS - 1)
     code_numbers(coder, 1, COUNT_BITS, [len(levels) - 1])
     return _code_components(
-        coder, len(levels), shape, levels.astype(np.uint8), probabilities, shares
+        coder, len(levels), shape[1:], levels.astype(np.uint8), probabilities, shares
     )
 
 
