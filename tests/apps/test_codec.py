@@ -12,7 +12,7 @@ from herder import ParameterError
 from herder.apps.codec import container, decode, encode, fixed
 from herder.apps.codec.chain import Chain
 from herder.apps.codec.coder import Encoder, code_images
-from herder.apps.codec.container import MODELS, TRIED
+from herder.apps.codec.container import MODELS
 from herder.datasets import load_digits_binary
 
 
@@ -97,8 +97,7 @@ def test_the_logistic_table_is_rounded_correctly() -> None:
 
 def test_the_bytes_of_a_file_are_pinned() -> None:
     """A changed file of the same images cannot be read by the version before: see CHANGELOG."""
-    found = {model: sha256(encode(digits(200), model)).hexdigest()[:8] for model in TRIED}
-    assert found == {}
+    assert sha256(encode(digits(200), "chain")).hexdigest()[:8] == "a5cf0ad5"
 
 
 @pytest.mark.parametrize("model", MODELS)
