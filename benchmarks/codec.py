@@ -44,9 +44,6 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
     "lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE, preset=9 | lzma.PRESET_EXTREME),
 }
 
-#: Rows of a tall image: all of them, as long as formats accept it.
-MAX_ROWS = 10**7
-
 
 def sets() -> Iterator[tuple[str, Images]]:
     """Yield binary images."""
@@ -74,12 +71,19 @@ def byte_layouts(images: Images) -> list[bytes]:
     ]
 
 
-def tall_images(images: Images) -> Iterator[Image.Image]:
-    """Yield all images below each other, in as few pieces as formats allow."""
-    step = MAX_ROWS // images.shape[1]
-    for k in range(0, len(images), step):
-        rows = images[k : k + step].reshape(-1, images.shape[2])
-        yield Image.fromarray((1 - rows) * np.uint8(255)).convert("1")
+def pictures(images: Images) -> Iterator[list[Image.Image]]:
+    """Yield all images below each other, side by side, one a row, one a column, and apart."""
+    n, _, width = images.shape
+    flat = images.reshape(n, -1)
+    wide = images.transpose(1, 0, 2).reshape(-1, n * width)
+    for one in (images.reshape(-1, width), wide, flat, flat.T):
+        yield [black_on_white(one)]
+    yield [black_on_white(one) for one in images]
+
+
+def black_on_white(pixels: Images) -> Image.Image:
+    """Return an image whose ones are black."""
+    return Image.fromarray((1 - pixels) * np.uint8(255)).convert("1")
 
 
 def saved(image: Image.Image, form: str, **options: object) -> bytes:
@@ -100,7 +104,6 @@ def rivals(images: Images) -> Iterator[tuple[str, int]]:
     layouts = byte_layouts(images)
     for name, compress in BYTES.items():
         yield name, min(len(compress(data)) for data in layouts)
-    single = [Image.fromarray((1 - one) * np.uint8(255)).convert("1") for one in images[:200]]
     writers: dict[str, Callable[[Image.Image], bytes]] = {
         "PNG": lambda image: saved(image, "PNG", optimize=True),
         "CCITT G4": lambda image: saved(image, "TIFF", compression="group4"),
@@ -108,9 +111,9 @@ def rivals(images: Images) -> Iterator[tuple[str, int]]:
     if shutil.which("pbmtojbg"):
         writers["JBIG1"] = jbig
     for name, write in writers.items():
-        tall = sum(len(write(image)) for image in tall_images(images))
-        apart = sum(len(write(image)) for image in single) * len(images) // len(single)
-        yield name, min(tall, apart)
+        sizes = [sum(len(write(one)) for one in some[:500]) for some in pictures(images)]
+        sizes[-1] = sizes[-1] * len(images) // min(len(images), 500)
+        yield name, min(sizes)
 
 
 def measure(name: str, images: Images) -> Iterator[dict[str, object]]:
