@@ -134,7 +134,7 @@ def encode(images: ArrayLike, model: str = "auto") -> bytes:
     >>> images = np.eye(16, dtype=np.uint8)[None].repeat(100, axis=0)
     >>> data = encode(images, model="chain")
     >>> len(data), bool((decode(data) == images).all())
-    (46, True)
+    (26, True)
     """
     return pack(images, model).data
 
