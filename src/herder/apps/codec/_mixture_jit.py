@@ -2,7 +2,7 @@
 
 Weights of components are whole numbers below 2^46, probabilities given a component multiples of
 2^-15: products and sums over 10,000 components stay below 2^63. A component that has fallen so far
-behind that its weight is 0 is left out; with 2^32 in place of 2^46 that cost 5 per cent.
+behind that its weight is 0 is left out.
 """
 
 from typing import NamedTuple
