@@ -1,8 +1,10 @@
 """Draw the figures of the README and of the first pages: ``python docs/pictures.py``.
 
-Writes _static/pairs_and_rate.png and _static/thinning.png, and prints the numbers of the latter.
+Writes _static/pairs_and_rate.png, _static/thinning.png, of which it prints the numbers, and
+_static/codec.png from the results of benchmarks/codec.py.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +85,21 @@ def draw_distances(ax: plt.Axes, X: np.ndarray) -> None:
     ax.set_ylabel("MMD to the full sample")
 
 
+def draw_sizes(ax: plt.Axes, name: str) -> None:
+    """Draw the bits per image of every format on a set of images."""
+    path = Path(__file__).parents[1] / "benchmarks" / "results" / "codec.json"
+    rows = [row for row in json.loads(path.read_text())["rows"] if row["set"] == name]
+    rows.sort(key=lambda row: -row["bits_per_image"])
+    ours = [row["format"].startswith("herder") for row in rows]
+    bits = [row["bits_per_image"] for row in rows]
+    bars = ax.barh(
+        [row["format"] for row in rows], bits, color=[HERD if own else TABLE for own in ours]
+    )
+    ax.bar_label(bars, [f"{value:.0f}" for value in bits], padding=3)
+    ax.set_xlabel("bits per image, whole file")
+    ax.set_title(name, fontsize=9)
+
+
 def two_panels(name: str, left: Callable, right: Callable) -> None:
     style = {"font.size": 9, "lines.markersize": 3.5, "lines.linewidth": 1.2}
     with plt.rc_context(style):
@@ -106,6 +123,9 @@ def main() -> None:
     )
     X = mixture.sample(20_000, random_state=0)
     two_panels("thinning.png", lambda ax: draw_points(ax, X), lambda ax: draw_distances(ax, X))
+    two_panels(
+        "codec.png", lambda ax: draw_sizes(ax, "USPS"), lambda ax: draw_sizes(ax, "MNIST test")
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from herder._errors import with_nearest
+from herder.cli.compress import compress, decompress
 from herder.cli.demo import demo as demo_verb
 from herder.cli.learn_classifier import learn_classifier
 from herder.cli.learn_field import learn_field
@@ -113,4 +114,6 @@ _add("rbm", learn_rbm, learn)
 app.add_typer(learn)
 _add("predict", predict_verb)
 _add("sample", sample_verb)
+_add("compress", compress)
+_add("decompress", decompress)
 _add("demo", demo_verb)

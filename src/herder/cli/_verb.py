@@ -39,7 +39,7 @@ from herder.cli._signals import heed_signals, hold_signals, ignore_signals, rele
 from herder.cli._streams import NO_READER, STOPPED, USER_ERROR, Stream, complain
 from herder.cli._terminal import parse_size, print_summary, progress_bar
 from herder.cli._wording import Wording
-from herder.core.files import PartFile
+from herder.core.files import PartFile, PartFolder
 from herder.core.summary import Summary
 
 __all__ = [
@@ -155,10 +155,10 @@ class Run:
         if COMPILING not in self._tasks:
             self._tasks[COMPILING] = self.bar.add_task(COMPILING, total=None, note="")
 
-    def part(self, path: Path) -> Path:
+    def part(self, path: Path, *, folder: bool = False) -> Path:
         """Return a file to write, which appears as ``path`` with all others at the end."""
         with hold_signals():
-            self._parts[path] = PartFile(path)
+            self._parts[path] = PartFolder(path) if folder else PartFile(path)
         return self._parts[path].path
 
     def place(self, lacking: str = "") -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 from herder._errors import ParameterError
 
-__all__ = ["PartFile", "PathLike", "whole_file"]
+__all__ = ["PartFile", "PartFolder", "PathLike", "whole_file"]
 
 PathLike = str | os.PathLike[str]
 
@@ -51,9 +51,10 @@ class PartFile:
     """
 
     path: Path
+    _over_folder = False
 
     def __init__(self, path: PathLike) -> None:
-        self._final = _final(path)
+        self._final = _final(path, folder=self._over_folder)
         self._lock: int | None = None
         _remove_abandoned(self._final.parent)
         try:
@@ -79,6 +80,9 @@ class PartFile:
             os.close(self._lock)
             self._lock = None
 
+    def _create(self) -> None:
+        self.path.touch(exist_ok=False)
+
     def _prepare(self) -> None:
         try:
             with suppress(OSError):  # locks, and moves of folders, are not everywhere
@@ -86,12 +90,30 @@ class PartFile:
                 name = self._folder.name.replace("-", f"-{_kernel()}-", 1)
                 self._folder = self._folder.rename(self._folder.with_name(name))
             self.path = self._folder / self._final.name
-            self.path.touch(exist_ok=False)
+            self._create()
             if self._final.exists():
                 shutil.copymode(self._final, self.path)
         except BaseException:
             self.discard()
             raise
+
+
+class PartFolder(PartFile):
+    """A folder in the making, which takes the place of an empty one or of none."""
+
+    _over_folder = True
+
+    def complete(self) -> None:
+        """Do nothing: its files are closed."""
+
+    def place(self) -> None:
+        """Move the folder to its place."""
+        with suppress(FileNotFoundError):
+            os.rmdir(self._final)
+        super().place()
+
+    def _create(self) -> None:
+        self.path.mkdir()
 
 
 @contextmanager
@@ -113,12 +135,12 @@ def whole_file(path: PathLike) -> Generator[Path]:
         part.discard()
 
 
-def _final(path: PathLike) -> Path:
+def _final(path: PathLike, *, folder: bool = False) -> Path:
     """Return the file that a path names, behind all links."""
     final = Path(os.path.realpath(path))
     if final.is_symlink():
         raise ParameterError("path", "name a file", got=f"the loop of links {str(path)!r}")
-    if final.exists() and not final.is_file():
+    if final.exists() and not (final.is_file() or (folder and final.is_dir())):
         raise ParameterError("path", "name a file", str(path))
     if not final.parent.is_dir():
         raise FileNotFoundError(f"path must lie in a folder that exists, got {str(path)!r}")
