@@ -45,6 +45,9 @@ UNIT, SHARES = 2, 1024
 #: Rows of a step of the regression.
 BATCH = 1000
 
+#: Weights that a file may ask for.
+MAX_WEIGHTS = 2**28
+
 #: Learning rate of the first half of each phase; then it falls to zero.
 RATE = 0.01
 
@@ -286,8 +289,8 @@ class ParametricHerder(BaseEstimator):
     def summary(self) -> Summary:
         """Return sizes, how learning went, and a picture of the prototypes."""
         check_fitted(self, "prototypes_")
-        parts = np.array_split(self.history_, 10)
-        course = f"{parts[0].mean():.3g} to {parts[-1].mean():.3g}"
+        tenth = -(-len(self.history_) // 10)
+        course = f"{self.history_[:tenth].mean():.3g} to {self.history_[-tenth:].mean():.3g}"
         meaning = "squared error of the regression, means of the first and the last tenth of steps"
         values, counts = np.unique(self.prototypes_, return_counts=True)
         entropy = -(counts / counts.sum()) @ np.log2(counts / counts.sum())
@@ -317,12 +320,14 @@ class ParametricHerder(BaseEstimator):
         kind = {"kind": np.int8, "low": -UNIT, "high": UNIT}
         prototypes = read_array(arrays, "prototypes", (None, None), **kind)
         shares = read_array(arrays, "shares", (len(prototypes),), np.int64, low=1, high=SHARES)
-        if not prototypes.size or shares.sum() != SHARES:
+        history = read_array(arrays, "history", (None,), low=0)
+        if not prototypes.size or not history.size or shares.sum() != SHARES:
             raise ValueError(f"prototypes of shape {prototypes.shape}, shares of {shares.sum()}")
         herder = read_estimator(cls, header, prototypes.shape[1])
-        positive_int(herder.n_hidden, "n_hidden")
+        if positive_int(herder.n_hidden, "n_hidden") * prototypes.shape[1] > MAX_WEIGHTS:
+            raise ValueError(f"{herder.n_hidden} hidden sites")
         herder._keep(prototypes, shares, check_alphabet((header["low"], 1)))
-        herder.history_ = read_array(arrays, "history", (None,), low=0)
+        herder.history_ = history
         return herder
 
     def _keep(
