@@ -95,6 +95,8 @@ def use_machine(model: Any) -> Any:
 
 
 def use_rbm(model: Any) -> Any:
+    if isinstance(model, RBMModel):  # a file of an RBM holds one
+        return use_rbm_model(model)
     low, high = model.model_.states
     rows = low + (high - low) * rows_for(model, files.BITS[:20]).astype(float)
     found = [model.score_samples(rows), model.transform(rows), model.sample(3, random_state=1)]
@@ -192,6 +194,9 @@ def _things() -> dict[str, Thing]:
     found |= {"pairwise": Thing(files.grid, use_field), "potts": Thing(files.potts, use_field)}
     found["dense"] = Thing(lambda: DENSE, use_field)
     found["rbm"] = Thing(lambda: RBM(3, n_epochs=2).fit(files.BITS.astype(float)), use_rbm)
+    found["rbm-herding"] = Thing(
+        lambda: RBM(2, method="herding", n_epochs=1).fit(files.BITS.astype(float)), use_rbm
+    )
     found["hidden"] = Thing(lambda: HiddenHerder(2, n_steps=9).fit(files.BITS), use_hidden)
     found["parametric"] = Thing(
         lambda: ParametricHerder(2, n_hidden=2, n_steps=3, n_tuning_steps=3).fit(files.BITS),
