@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.pairing import paired_rounds, write_results
 from herder import RBM, HiddenHerder, RBMModel, datasets, log_partition
-from herder.fields.hidden_engine import HiddenHerd
+from herder.fields.hidden_engine import HiddenHerd, rounded_means
 
 #: Settings that are compared; the first are the defaults.
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -146,7 +146,7 @@ def herding(name: str, table: NDArray[np.float32]) -> Iterator[dict[str, object]
     The products are X W and X'Z in single precision, of which a step made by NumPy needs both.
     """
     signs = np.where(table[:700] > 0.5, 1, -1).astype(np.int8)
-    herd = HiddenHerd(signs, 100)
+    herd = HiddenHerd(signs, 100, centre=rounded_means(signs))
     herd.run(1000)
     rows, hidden = signs.astype(np.float32), herd.herd.hidden[:-1].T.astype(np.float32)
     weights = herd.weights[:-1, :-1].T.astype(np.float32)
