@@ -34,10 +34,10 @@ from papers.chen2013_thesis.hidden import (
 )
 
 #: Sizes that are searched for the shortest total, by data: prototypes, hidden sites, words.
-PROTOTYPES = {"8": (10, 20, 40), "all": (50, 100, 200)}
+PROTOTYPES = {"8": (10, 20, 40), "all": (25, 50, 100)}
 HIDDEN = {"8": (10, 20, 50), "all": (50, 100)}
 LATENT = {"8": (10, 20, 50), "all": (50, 100)}
-WORDS = {"8": (20, 40, 80), "all": (100, 200, 400)}
+WORDS = {"8": (20, 40, 80), "all": (200, 400, 800)}
 
 #: Hidden sites of herding, which cost nothing.
 N_HIDDEN = 100
@@ -47,11 +47,14 @@ N_SEARCH, N_SAMPLES = 1000, 10_000
 N_QUICK_SEARCH, N_QUICK_SAMPLES = 100, 300
 
 #: Sweeps over all images of learning a machine: about as many updates for both data sets.
-EPOCHS = {"8": 100, "all": 20}
+EPOCHS = {"8": 100, "all": 10}
 
 #: Steps of rounding parameters of machines, and the share of the total that one may cost. Sites
 #: are 0/1: in couplings of -1/+1 sites, a quarter, the first is as coarse as the prototypes.
 STEPS, RULE = tuple(2.0**-k for k in range(-1, 6)), 0.01
+
+#: Images, evenly over the digits, with which rounding is judged.
+N_ROUNDING = 700
 
 #: Probabilities of errors are kept this far from 0 and 1.
 MARGIN = 1e-3
@@ -159,9 +162,10 @@ def rounding_step(name: str, quick: bool, method: str, size: int) -> float:
     """Return the largest power of two whose rounding costs at most 1 % of the total."""
     given, machine = images(name, quick), learn_machine(name, quick, method, size)
     n = N_QUICK_SEARCH if quick else N_SEARCH
+    rows = given.train[:: max(1, len(given.train) // N_ROUNDING)]
 
     def length(each: RBM) -> float:
-        counts = distance_counts(given.train, gibbs_words(each, n), [n])[0]
+        counts = distance_counts(rows, gibbs_words(each, n), [n])[0]
         return sum(word_length(counts, best_p0(counts)))
 
     exact = length(machine)
@@ -260,11 +264,18 @@ class Words:
 
 
 @cache
+def _first_words(name: str, quick: bool, n_words: int) -> Words:
+    """Return the words of a mixture of Bernoullis."""
+    mixture = fit_bernoulli_mixture(images(name, quick).train, n_words)
+    words = (mixture.means > 0.5).astype(np.uint8)
+    return Words(words, mixture.shares, np.full(len(words), 0.1))
+
+
+@cache
 def learn_words(name: str, quick: bool, n_words: int, hard: bool) -> Words:
     """Fit words by EM, or by its hard form, from those of a mixture of Bernoullis."""
     rows = images(name, quick).train
-    mixture = fit_bernoulli_mixture(rows, n_words)
-    found = Words((mixture.means > 0.5).astype(np.uint8), mixture.shares, np.full(n_words, 0.1))
+    found = _first_words(name, quick, n_words)
     for _ in range(20):
         joint = found.log_joint(rows)
         top = joint.argmax(axis=1)[:, None] == np.arange(joint.shape[1])
