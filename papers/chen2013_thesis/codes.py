@@ -34,7 +34,7 @@ from papers.chen2013_thesis.hidden import (
 )
 
 #: Sizes that are searched for the shortest total, by data: prototypes, hidden sites, words.
-PROTOTYPES = {"8": (10, 20, 40), "all": (25, 50, 100)}
+PROTOTYPES = {"8": (10, 20, 40), "all": (50, 100)}
 HIDDEN = {"8": (10, 20, 50), "all": (50, 100)}
 LATENT = {"8": (10, 20, 50), "all": (50, 100)}
 WORDS = {"8": (20, 40, 80), "all": (200, 400, 800)}
@@ -42,9 +42,9 @@ WORDS = {"8": (20, 40, 80), "all": (200, 400, 800)}
 #: Hidden sites of herding, which cost nothing.
 N_HIDDEN = 100
 
-#: Samples of a codebook while sizes are searched, and of the final one.
-N_SEARCH, N_SAMPLES = 1000, 10_000
-N_QUICK_SEARCH, N_QUICK_SAMPLES = 100, 300
+#: Samples of a codebook, and of one that judges rounding.
+N_SAMPLES, N_ROUNDING = 3000, 1000
+N_QUICK_SAMPLES, N_QUICK_ROUNDING = 300, 100
 
 #: Sweeps over all images of learning a machine: about as many updates for both data sets.
 EPOCHS = {"8": 100, "all": 10}
@@ -53,8 +53,8 @@ EPOCHS = {"8": 100, "all": 10}
 #: are 0/1: in couplings of -1/+1 sites, a quarter, the first is as coarse as the prototypes.
 STEPS, RULE = tuple(2.0**-k for k in range(-1, 6)), 0.01
 
-#: Images, evenly over the digits, with which rounding is judged.
-N_ROUNDING = 700
+#: Images, evenly over the digits, with which sizes and rounding are judged.
+N_FEW = 700
 
 #: Probabilities of errors are kept this far from 0 and 1.
 MARGIN = 1e-3
@@ -161,8 +161,8 @@ def round_machine(machine: RBM, step: float) -> tuple[RBM, float]:
 def rounding_step(name: str, quick: bool, method: str, size: int) -> float:
     """Return the largest power of two whose rounding costs at most 1 % of the total."""
     given, machine = images(name, quick), learn_machine(name, quick, method, size)
-    n = N_QUICK_SEARCH if quick else N_SEARCH
-    rows = given.train[:: max(1, len(given.train) // N_ROUNDING)]
+    n = N_QUICK_ROUNDING if quick else N_ROUNDING
+    rows = given.train[:: max(1, len(given.train) // N_FEW)]
 
     def length(each: RBM) -> float:
         counts = distance_counts(rows, gibbs_words(each, n), [n])[0]
@@ -203,15 +203,14 @@ def _codebook(
     sizes: Sequence[int],
     words: Callable[[int, int], tuple[NDArray[np.int8], float]],
 ) -> Coded:
-    given, tried = images(name, quick), []
-    n = N_QUICK_SEARCH if quick else N_SEARCH
+    given, tried, made = images(name, quick), [], {}
+    ends, every = ends_of(quick), max(1, len(given.train) // N_FEW)
     for size in sizes:
-        codewords, bits = words(size, n)
-        counts = distance_counts(given.train, codewords, [n])[0]
+        made[size] = codewords, bits = words(size, ends[-1])
+        counts = distance_counts(given.train[::every], codewords, ends[-1:])[0]
         tried.append((size, _length(bits, given, word_length(counts, best_p0(counts)))))
     size = min(tried, key=lambda each: each[1].total)[0]
-    ends = ends_of(quick)
-    codewords, bits = words(size, ends[-1])
+    codewords, bits = made[size]
     train, test = curves(given, codewords, ends)
     lengths = tuple(_length(bits, given, each) for each in train)
     return Coded(label, size, lengths, tuple(map(sum, test)), ends, tried=tuple(tried))
@@ -356,13 +355,13 @@ def _cost(states: NDArray[np.bool_], chances: Floats) -> float:
     return float(-np.log2(np.where(states, chances, 1 - chances)).sum(axis=1).mean())
 
 
+def codebooks(name: str, quick: bool) -> list[Coded]:
+    """The methods of figure 3.5, herding first."""
+    machines = [gibbs_code(name, quick, method) for method in ("cd", "pcd")]
+    return [herding(name, quick), *machines]
+
+
 def methods(name: str, quick: bool) -> list[Coded]:
     """All methods of figure 3.6, herding first."""
-    return [
-        herding(name, quick),
-        gibbs_code(name, quick, "cd"),
-        gibbs_code(name, quick, "pcd"),
-        latent_code(name, quick),
-        word_code(name, quick, True),
-        word_code(name, quick, False),
-    ]
+    words = [word_code(name, quick, hard) for hard in (True, False)]
+    return [*codebooks(name, quick), latent_code(name, quick), *words]

@@ -13,9 +13,8 @@ from papers.claims import Row
 #: Prototypes, and hidden sites of herding with rates.
 SIZES, RATES = (20, 50, 100, 200), (20, 100)
 
-#: Words, three codebooks for each decade, and the steps that estimate rates.
+#: Words, three codebooks for each decade; rates are averages over as many steps.
 N_WORDS, N_QUICK = 100_000, 300
-N_ESTIMATED = 5000
 
 #: A length that is at least this share above another one is much higher.
 MUCH = 0.1
@@ -29,12 +28,13 @@ def run(quick: bool, folder: Path) -> list[Row]:
     n_words = N_QUICK if quick else N_WORDS
     ends = sorted({max(1, round(n_words / 10 ** (k / 3))) for k in range(10)})
     sites = (20,) if quick else RATES
-    herders = [HiddenHerder(n, n_steps=100 if quick else N_ESTIMATED) for n in sites]
     found: Curves = {}
-    for herder in herders:
-        words = herder.fit(given.train).sample(n_words, drive="rates")
-        found[f"rates.{herder.n_hidden}"] = _code(given, words, ends)
-    found["rows"] = _code(given, herders[-1].sample(n_words), ends)
+    for n_hidden in sites:
+        herder = HiddenHerder(n_hidden, n_steps=n_words).fit(given.train)
+        words = herder.sample(n_words, drive="rates")
+        found[f"rates.{n_hidden}"] = _code(given, words, ends)
+    herder = HiddenHerder(sites[-1], n_steps=1).fit(given.train)
+    found["rows"] = _code(given, herder.sample(n_words), ends)
     for size in (4,) if quick else SIZES:
         words = codes.learn_prototypes("8", quick, size).sample(n_words)
         found[f"prototypes.{size}"] = _code(given, words, ends)

@@ -22,7 +22,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
     """Code both data sets by herding and by samples of machines."""
     prefix, rows, found = "quick." if quick else "", [], {}
     for name in names_of(quick):
-        coded = codes.methods(name, quick)[:3]
+        coded = codes.codebooks(name, quick)
         found[name] = coded
         rows.append(Row(f"{prefix}{name}.benchmark", images(name, quick).benchmark))
         for key, each in zip(("herding", "cd", "pcd"), coded, strict=True):

@@ -51,7 +51,7 @@ def jbig(name: str) -> float:
     lines = given.train.reshape(-1, given.side)
     head = f"P4\n{given.side} {len(lines)}\n".encode()
     done = subprocess.run(
-        [program, "-q", "-", "-"],
+        [program, "-q"],
         input=head + np.packbits(lines, axis=1).tobytes(),
         capture_output=True,
         check=True,
