@@ -27,7 +27,8 @@ def run(quick: bool, folder: Path) -> list[Row]:
         rows.append(Row(f"{prefix}{name}.benchmark", images(name, quick).benchmark))
         for key, each in zip(("herding", "cd", "pcd"), coded, strict=True):
             note = f"{each.size} {'prototypes' if key == 'herding' else 'hidden sites'}. "
-            rows.append(Row(f"{prefix}{name}.{key}", each.last.total, note=note + str(each.last)))
+            note += f"{each.last} Code and total by size: {_tried(each)}."
+            rows.append(Row(f"{prefix}{name}.{key}", each.last.total, note=note))
         gaps = [
             ours.total - min(cd.total, pcd.total)
             for ours, cd, pcd in zip(*(each.train for each in coded), strict=True)
@@ -45,6 +46,10 @@ def run(quick: bool, folder: Path) -> list[Row]:
     lengths = [dict(each.tried)[EQUAL].code for each in found["8"]]
     note = "Herding {:.1f}, CD-10 {:.1f}, PCD {:.1f} bits per image.".format(*lengths)
     return [*rows, Row("equal", lengths[0] / min(lengths[1:]), note=note)]
+
+
+def _tried(coded: codes.Coded) -> str:
+    return ", ".join(f"{n}: {each.code:.0f}, {each.total:.0f}" for n, each in coded.tried)
 
 
 def _draw(found: dict[str, list[codes.Coded]], quick: bool, path: Path) -> None:
