@@ -28,6 +28,14 @@ from papers.page import format_number, make_page, read_row
 FOLDERS = runner.find_papers()
 PUBLIC = {"herder", "herder.datasets"}
 
+#: Modules that section 3.3 of the thesis looks into: `herder` itself has no names for their parts.
+INNER = {
+    "herder.fields.hidden_engine",
+    "herder.fields.hidden_system",
+    "herder.fields.parametric",
+    "herder.models.bernoulli",
+}
+
 
 @pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
 def folder(request: pytest.FixtureRequest) -> Path:
@@ -302,7 +310,8 @@ def test_papers_use_only_public_names(folder: Path) -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
                 assert not any(alias.name.startswith("_") for alias in node.names), path
-            wrong = [n for n in names if n.split(".")[0] == "herder" and n not in PUBLIC]
+            allowed = PUBLIC | INNER if folder.name == "chen2013_thesis" else PUBLIC
+            wrong = [n for n in names if n.split(".")[0] == "herder" and n not in allowed]
             assert not wrong, f"{path.name} imports {wrong}"
 
 
