@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from herder.apps.codec import encode
 from papers.chen2013_thesis import codes, pictures
 from papers.chen2013_thesis.figure3_5 import names_of
 from papers.chen2013_thesis.hidden import images
 from papers.claims import Row
+
+#: Models of the codec whose files are measured.
+MODELS = ("herding", "mixture", "chain")
 
 #: The methods as ids of rows, in their order.
 KEYS = ("herding", "cd", "pcd", "latent", "vq", "mixture")
@@ -38,8 +42,16 @@ def run(quick: bool, folder: Path) -> list[Row]:
         rows.append(Row(f"{prefix}{name}.long", lead, note=note))
         if not quick:
             rows.append(Row(f"{name}.jbig", jbig(name)))
+            rows += [Row(f"{name}.file.{model}", file_size(name, model)) for model in MODELS]
     _draw(found, folder / "figure3_6.png")
     return rows
+
+
+def file_size(name: str, model: str) -> float:
+    """Bits per training image of a whole file of the codec."""
+    given = images(name, False)
+    pixels = (given.train > 0).reshape(len(given.train), given.side, given.side)
+    return 8 * len(encode(pixels, model=model)) / len(pixels)
 
 
 def jbig(name: str) -> float:

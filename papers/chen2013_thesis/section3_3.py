@@ -36,7 +36,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
     small = HiddenHerd(_middle(rows.signs), SMALL_HIDDEN)
     by_rows = HiddenHerd(rows.signs, n_hidden)
     found = {name: _errors(herd, counts) for name, herd in (("small", small), ("rows", by_rows))}
-    by_rates = by_rows.with_rates()
+    by_rates = HiddenHerd.of_rates(by_rows.rates, by_rows.centre)
     found["rates"] = _errors(by_rates, counts, by_rows.rates)
     learnt = codes.learn_prototypes("8", quick, 4 if quick else 20)
     by_prototypes = _herd(learnt, n_hidden)

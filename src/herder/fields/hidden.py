@@ -172,12 +172,10 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_fitted(self, "weights_")
         n_samples = positive_int(n_samples, "n_samples")
         one_of(drive, "drive", ("rows", "rates"))
-        herd = (
-            copy.deepcopy(self._herd)
-            if drive == "rows"
-            else HiddenHerd.of_rates(self.rates_, self._herd.centre)
-        )
-        return self._own(herd.run(n_samples)[0])
+        if drive == "rows":
+            return self._own(copy.deepcopy(self._herd).run(n_samples)[0])
+        herd = HiddenHerd.of_rates(self.rates_, self._herd.centre)
+        return self._own(herd.samples(n_samples))
 
     def steps(self) -> Iterator[tuple[NDArray[np.int8], NDArray[np.int8]]]:
         """Yield for ever, after the steps of `fit`: a visible state, the hidden ones of all rows.

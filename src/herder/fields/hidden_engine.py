@@ -136,6 +136,10 @@ class HiddenHerd:
             return 2**60 // (step * shape[0] * shape[1]) - step
         return (2**31 // self.reach if self.votes * self.reach * 4 < 2**31 else 0) - step
 
+    def samples(self, n_samples: int) -> NDArray[np.int8]:
+        """Return visible states after a burn-in."""
+        return self.run(BURN_IN + n_samples)[0][BURN_IN:]
+
     def run(self, n_steps: int, *, fields: NDArray[np.int64] | None = None) -> tuple[Any, Any]:
         """Take steps; return visible and hidden states, and fill fields of the visible sites."""
         m, n = (size - 1 for size in self.herd.weights.shape)
@@ -193,7 +197,7 @@ class HiddenHerd:
 
     @classmethod
     def of_rates(cls, rates: NDArray[np.float64], centre: NDArray[np.int8]) -> Self:
-        """Return a herd whose target is fixed (equation 3.17), after some steps of burn-in.
+        """Return a herd whose target is fixed (equation 3.17).
 
         Parameters
         ----------
@@ -208,7 +212,6 @@ class HiddenHerd:
         start = np.where(rates[-1] > 0, *herd.rows.levels[::-1])
         herd._begin(first_weights(m, n, herd.scale), start)
         herd.herd.sums[:] = np.rint(rates * herd.scale)
-        herd.run(BURN_IN)
         return herd
 
     def to_state(self) -> State:

@@ -267,7 +267,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_samples, rng = positive_int(n_samples, "n_samples"), generator(random_state)
         if self.rates_ is None:
             return draw_rows(self.model_, n_samples, rng)
-        signs = HiddenHerd.of_rates(self.rates_, self._centre).run(n_samples)[0]
+        signs = HiddenHerd.of_rates(self.rates_, self._centre).samples(n_samples)
         return np.where(signs > 0, 1, self.model_.states[0]).astype(np.int8)
 
     def conditional(self, X: object) -> NDArray[np.float64]:
