@@ -13,7 +13,7 @@ over the low sites alone, over the high ones alone, and the low marginals for ea
 high ones yield every marginal of sites and pairs.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ def enumerate_states(factors: Factors) -> Sums:
             top = level.max()
         low_sums += np.einsum("k,kx->x", np.exp(level - top), weights)
         given[high] = _fold(weights, n_low, q) / total[:, None, None]
-    log_partition = float(logsumexp(log_high))
+    log_partition = float(np.asarray(logsumexp(log_high)))
     p_high, p_low = np.exp(log_high - log_partition), low_sums / low_sums.sum()
     p_high /= p_high.sum()
     marginals = np.concatenate(
@@ -111,7 +111,8 @@ def enumerate_states(factors: Factors) -> Sums:
 def draw(factors: Factors, n_samples: int, rng: np.random.Generator) -> NDArray[np.int8]:
     """Draw independent states: first the high sites, then the low ones given these."""
     split, q = _split(factors), factors.n_states
-    log_high = np.concatenate([logsumexp(split.scores(h), axis=1) for h in split.blocks()])
+    parts: list[Any] = [logsumexp(split.scores(h), axis=1) for h in split.blocks()]
+    log_high = np.concatenate(parts)
     high = _invert(log_high, rng.random(n_samples))
     low, uniforms = np.empty_like(high), rng.random(n_samples)
     rank = np.argsort(high, kind="stable")

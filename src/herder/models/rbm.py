@@ -160,7 +160,7 @@ class RBMModel(Summarised):
             rows = self.states[0] + self._gap * (codes & 1).astype(np.float64)
             field = self._product(rows, table) + other
             terms.append(logsumexp(rows @ own + self._log_sums(field).sum(axis=1)))
-        return float(logsumexp(terms))
+        return float(np.asarray(logsumexp(terms)))
 
     def to_pairwise(self) -> PairwiseModel:
         """Return the pairwise model over all sites, visible ones first."""
