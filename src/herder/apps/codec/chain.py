@@ -41,7 +41,7 @@ class Chain:
     shape : tuple of int
         Height and width of the images.
     other : model, optional
-        Its logit is one more input.
+        Its logit is one more input; the model itself stays as it is.
     """
 
     def __init__(self, shape: tuple[int, int], other: Predictor | None = None) -> None:
