@@ -6,8 +6,8 @@ A pixel is coded under the posterior of the components given the pixels before i
 
 so that an image costs :math:`-\log_2 \sum_k \pi_k P(x \mid k)` bits, as with bits-back coding
 (equation 3.27 of [chen2014]_), and no index is sent. Shares are counted on from image to image,
-by both sides. Means are rounded to 8 levels; their bit
-planes are coded as images, by a chain of their own.
+by both sides. Means are rounded to 8 levels; their bit planes are coded as images, by a chain of
+their own.
 """
 
 import numpy as np
@@ -160,7 +160,7 @@ def code_levels(
 ) -> NDArray[np.uint8]:
     """Write, or read, n images of levels: bit planes of their Gray codes, one below the other."""
     height, width = shape
-    size, places = height * width, np.arange(n_bits)[::-1]
+    size, places = height * width, np.arange(n_bits, dtype=np.uint8)[::-1]
     planes = None
     if levels is not None:
         gray = levels ^ (levels >> 1)
@@ -168,4 +168,4 @@ def code_levels(
     tall = (n_bits * height, width)
     planes = code_images(Chain(tall), coder, n, n_bits * size, planes)
     steps = np.bitwise_xor.accumulate(planes.reshape(n, n_bits, size), axis=1)
-    return (steps << places[:, None]).sum(axis=1).astype(np.uint8)
+    return (steps << places[:, None]).sum(axis=1, dtype=np.uint8)
