@@ -1,5 +1,6 @@
 import math
 import zlib
+from base64 import b85decode
 from contextlib import suppress
 from decimal import Decimal
 from hashlib import sha256
@@ -103,6 +104,27 @@ def test_the_logistic_table_is_rounded_correctly() -> None:
 def test_the_bytes_of_a_file_are_pinned() -> None:
     """A changed file of the same images cannot be read by the version before: see CHANGELOG."""
     assert sha256(encode(digits(200), "chain")).hexdigest()[:8] == "a5cf0ad5"
+
+
+#: The first three digits, as files of this version of the format.
+FILES = {
+    "chain": ("NJUaa0R_|S&^^eZKL7&=2mqXJc24i(5(Xck-y`z82tvdRIJy"),
+    "combined": (
+        "NJUaa0m51cQ9a0^KLG;>2mm8yP5>>XOGSjSUyiWId&R-2f}>^u0Ph%6RaGYx007(T|NkpF)9uhHS7=2{%Lf"
+    ),
+    "mixture": (
+        "NJUaa0dnGkWj)BDKLP^?2mm8yP5>>XOGSjSUyiWId&R-2f}>^u0Ph%6RaGYx004mA|Nl{h^-0`JDkL`1r-l"
+    ),
+    "herding": (
+        "NJUaa0jr^bNj=D+KLY~@2mn!uCP1M={zSzMu-kInZ+hDWe4*}7HVVM&2wj$`595?g)3zHygA#$UMoE2^S+LY"
+        "JR;h0!dBec1x5|75(%*B9OEF;pxP#r6(o2IY`VvRc^q2"
+    ),
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_files_of_this_version_are_read_for_ever(model: str) -> None:
+    assert np.array_equal(decode(b85decode(FILES[model])), digits(3))
 
 
 @pytest.mark.parametrize("model", MODELS)

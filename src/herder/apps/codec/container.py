@@ -196,11 +196,11 @@ def read_head(data: bytes) -> Head:
     """Read a file as far as its pixels, which are not decoded yet."""
     data = bytes(of_kind(data, "data", (bytes, bytearray, memoryview), "bytes"))
     if data[:4] != MAGIC[:4]:
-        raise broken("it does not begin as one")
+        raise broken("the first bytes are not HERD")
     if data[4:5] != MAGIC[4:]:
-        raise broken("it is of another version" if len(data) > 4 else "it was cut")
+        raise broken("it is of another version" if len(data) > 4 else "it is truncated")
     if len(data) < 18 or zlib.crc32(data[9:]).to_bytes(4, "little") != data[5:9]:
-        raise broken("its checksum is wrong: it was cut or altered")
+        raise broken("its checksum is wrong: it was truncated or altered")
     (n, height, width, n_notes), rest = _read_varints(data[14:], 4)
     notes, payload = rest[:n_notes], rest[n_notes:]
     number = data[13]

@@ -28,14 +28,14 @@ FORMATS = (".pbm", ".png")
 #: A header of a raw PBM: white space and comments, and one white space before the pixels.
 HEADER = re.compile(rb"P4(?:\s|#[^\n]*\n)+(\d{1,9})(?:\s|#[^\n]*\n)+(\d{1,9})\s")
 
-#: Bytes of a header; of all notes as text, as much as names of a million files: in memory, text
-#: that somebody made up may take 25 times as much.
+#: Bytes of a header; of all notes as text, enough for the names of half a million files. Forged
+#: ones may take 25 times as much in memory.
 MAX_HEADER, MAX_NOTES = 4096, 2**24
 
 
 @dataclass(frozen=True)
 class ArrayForm:
-    """An array: how it was stored before it was compressed."""
+    """How an array was stored before it was compressed."""
 
     dtype: str = "|u1"
     ndim: int = 3
@@ -53,7 +53,7 @@ class ArrayForm:
 
 @dataclass(frozen=True)
 class FilesForm:
-    """Files of one image each: their names, and headers that are not the usual ones by number."""
+    """How files of one image each were stored: names; PBM headers by number, if unusual."""
 
     folder: bool
     names: list[str]
@@ -66,13 +66,15 @@ class FilesForm:
 
     def fits(self, shape: tuple[int, int, int]) -> bool:
         """Return whether images of this shape may have been such files."""
-        found = [HEADER.fullmatch(one.encode("latin-1")) for one in self.headers.values()]
+        headers = [one.encode("latin-1") for one in self.headers.values()]
+        found = [HEADER.fullmatch(one) for one in headers if len(one) <= MAX_HEADER]
         return (
             isinstance(self.folder, bool)
             and isinstance(self.names, list)
             and len(self.names) == len(set(self.names)) == shape[0]
             and (self.folder or shape[0] == 1)
             and all(map(_is_plain_name, self.names))
+            and len(found) == len(headers)
             and all(one and (int(one[2]), int(one[1])) == shape[1:] for one in found)
         )
 
@@ -140,7 +142,7 @@ def read_form(notes: bytes, shape: tuple[int, int, int]) -> Form:
             return form
     except (zlib.error, ValueError, TypeError, AttributeError, RecursionError):
         pass
-    raise broken("its notes are strange")
+    raise broken("its names or headers of files are invalid")
 
 
 def _pack_form(form: Form) -> bytes:
