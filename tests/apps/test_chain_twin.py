@@ -208,9 +208,12 @@ def test_counts_and_logits_at_their_limits(value: int, limit: int) -> None:
     found = predictions(model, images)
     assert found == naive_predictions(twin, images)
     assert twin.contexts[(0,) * 22] == (limit, 1000)
+    assert model._learnt[1][0] == (limit - HALF) * 2**10 + 1000
     assert abs(found[-1][0] - value * 2**22) < 100
     surprise = 1 - images[:20]
     assert predictions(model, surprise) == naive_predictions(twin, surprise)
+    p, count = twin.contexts[(0,) * 22]  # finer than predictions show it
+    assert model._learnt[1][0] == (p - HALF) * 2**10 + count
 
 
 class Given:

@@ -79,6 +79,10 @@ def compare(mixture: Mixture, twin: NaiveMixture, blocks: list[np.ndarray]) -> N
         for pixel in range(images.shape[1]):
             found = mixture.predict(pixel, before)
             assert found.tolist() == [twin.predict(row[:pixel].tolist()) for row in images]
+            for row, weights, left, n in zip(images, *mixture._arrays[2:5], strict=True):
+                posterior = enumerate(twin.posterior(row[:pixel].tolist()))
+                kept = dict(zip(left[:n].tolist(), weights[:n].tolist(), strict=True))
+                assert kept == {k: w for k, w in posterior if w}
             before = np.ascontiguousarray(images[:, pixel], np.int32)
         assert before is not None
         mixture.end(images.shape[1] - 1, before)

@@ -20,8 +20,8 @@ from herder.apps.codec.coder import Predictor
 
 __all__ = ["Chain"]
 
-#: Margins of a canvas: no neighbour is further away.
-MARGIN = 4
+#: Margins of a canvas: none of the 22 nearest neighbours is further away.
+MARGIN = 3
 
 #: Pixels that have weights of their own: in larger images they are shared by every 2^16th one.
 MAX_ROWS = 2**16
