@@ -9,7 +9,8 @@ LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_moment
          tests/kernel/test_herding.py tests/kernel/test_mmd.py tests/kernel/test_thinning.py \
          tests/online/test_hand_values.py tests/online/test_merging.py tests/online/test_voted.py \
          tests/samplers/test_gibbs.py tests/samplers/test_herded.py tests/samplers/test_clusters.py \
-         tests/samplers/test_sampling.py tests/samplers/test_annealing.py
+         tests/samplers/test_sampling.py tests/samplers/test_annealing.py \
+         tests/apps/test_chain_twin.py tests/apps/test_mixture_twin.py
 
 .PHONY: demo test lint docs papers bench slow
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from herder.apps.codec import container, encode
+from herder.apps.codec import container, encode, files
 from herder.cli import app
 
 
@@ -103,6 +103,62 @@ def test_files_of_python_become_arrays(tmp_path: Path) -> None:
     assert np.array_equal(np.load(tmp_path / "a.npy"), images(3))
 
 
+@pytest.mark.parametrize("mode", ["P", "RGB", "LA", "I;16"])
+def test_other_kinds_of_png(tmp_path: Path, mode: str) -> None:
+    """Their grey values are compared as they are, 16 bits included."""
+    image = images(1)[0]
+    if mode == "I;16":
+        made = Image.fromarray(np.where(image, 30_000, 20_000).astype(np.uint16))
+    else:
+        made = Image.fromarray(image.astype(np.uint8) * np.uint8(255)).convert(mode)
+    made.save(tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as again:
+        assert again.mode == mode
+    words = "compress", tmp_path / "a.png", "-o", tmp_path / "a.herd"
+    assert "--threshold must be given" in run(*words, code=2)
+    run(*words, "--threshold", 25_000 if mode == "I;16" else 128)
+    run("decompress", tmp_path / "a.herd", "-o", tmp_path / "b.png")
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "b.png")), image)
+
+
+@pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])
+def test_a_threshold_is_a_number(tmp_path: Path, threshold: str) -> None:
+    np.save(tmp_path / "a.npy", images(1))
+    words = "compress", tmp_path / "a.npy", "-o", tmp_path / "a.herd", "--threshold", threshold
+    assert "--threshold must be finite" in run(*words, code=2)
+
+
+def npy(header: str) -> bytes:
+    """Return a file of that header and no values."""
+    return b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"text",
+        b"PK\x03\x04 not an archive of arrays",
+        npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1000000000, 1000, 1000)}\n"),
+        npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 5, 7)}\n"),
+        npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 5,\n"),
+        npy("{'descr': '|u1, (', 'fortran_order': False, 'shape': (2, 5, 7)}\n"),
+        npy("{'descr': '|O', 'fortran_order': False, 'shape': (2, 5, 7)}\n"),
+    ],
+)
+def test_broken_arrays_are_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.npy").write_bytes(data)
+    text = run("compress", tmp_path / "a.npy", "-o", tmp_path / "a.herd", code=2)
+    assert "a.npy must be an array" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("shape", [(), (9,), (1, 2, 3, 4), (2, 0, 3), (0, 3)])
+def test_arrays_of_other_shapes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(shape))
+    text = run("compress", tmp_path / "a.npy", "-o", tmp_path / "a.herd", code=2)
+    assert "a.npy must be an array of" in " ".join(text.split())
+
+
 def test_grey_images_need_a_threshold(tmp_path: Path) -> None:
     grey = np.random.default_rng(0).integers(0, 256, (6, 7), dtype=np.uint8)
     Image.fromarray(grey).save(tmp_path / "a.png")
@@ -162,8 +218,9 @@ def test_files_that_would_not_come_back_are_refused(
 
 def test_a_missing_or_damaged_file_is_refused(folder: Path, tmp_path: Path) -> None:
     packed, out = tmp_path / "x.herd", tmp_path / "out"
-    run("decompress", packed, "-o", out, code=2)
-    run("compress", tmp_path / "nothing", "-o", packed, code=2)
+    assert "x.herd must be a file that exists" in run("decompress", packed, "-o", out, code=2)
+    text = run("compress", tmp_path / "nothing", "-o", packed, code=2)
+    assert "nothing must exist" in " ".join(text.split())
     run("compress", folder, "-o", packed, "--model", "chain")
     packed.write_bytes(packed.read_bytes()[:-2])
     assert "x.herd must be a whole file" in run("decompress", packed, "-o", out, code=2)
@@ -181,15 +238,103 @@ def test_a_missing_or_damaged_file_is_refused(folder: Path, tmp_path: Path) -> N
         b'{"names": ["a.pbm", "b.pbm"], "folder": false, "headers": {}}',
         b'{"names": ["a.sh", "b.pbm"], "folder": true, "headers": {}}',
         b'{"names": ["a.pbm", "b.pbm"], "folder": true, "headers": {"0": 5}}',
+        b'{"names": ["a\\\\b.pbm", "b.pbm"], "folder": true, "headers": {}}',
+        b'{"names": ["..", "b.pbm"], "folder": true, "headers": {}}',
+        b'{"names": ["./a.pbm", "b.pbm"], "folder": true, "headers": {}}',
+        b'{"names": ["a\\u0000.pbm", "b.pbm"], "folder": true, "headers": {}}',
+        b'{"names": ["\\ud800.pbm", "b.pbm"], "folder": true, "headers": {}}',
+        b'{"names": [["a.pbm"], "b.pbm"], "folder": true, "headers": {}}',
+        b'{"names": {"a.pbm": 0, "b.pbm": 1}, "folder": true, "headers": {}}',
+        b'{"names": ["a.pbm", "b.pbm"], "folder": 1, "headers": {}}',
+        b'{"names": ["a.pbm", "b.pbm"], "folder": true, "headers": {"0": "\\u20ac"}}',
+        b'{"names": ["a.pbm", "b.pbm"], "folder": true, "headers": {"0": "P4 999 9 "}}',
+        b'{"names": ["a.pbm", "b.pbm"], "folder": true, "headers": {}, "more": 1}',
+        b'{"names": ["a.pbm", "b.pbm"], "folder": true}',
         b'{"dtype": "O", "ndim": 3}',
+        b'{"dtype": "i4, (", "ndim": 3}',
+        b'{"dtype": "f3", "ndim": 3}',
+        b'{"dtype": null, "ndim": 3}',
+        b'{"dtype": "u1", "ndim": 3.0}',
+        b"[" * 100_000,
+        b'{"names": [' + b" " * 2**24 + b"]}",
         b'{"dtype": "u1", "ndim": 2}',
         b"[]",
         b"{}",
     ],
 )
-def test_strange_notes_are_refused(tmp_path: Path, notes: bytes) -> None:
+def test_forged_notes_are_refused(tmp_path: Path, notes: bytes) -> None:
     data = container.pack(images(2), "chain", notes=zlib.compress(notes)).data
     (tmp_path / "a.herd").write_bytes(data)
     text = run("decompress", tmp_path / "a.herd", "-o", tmp_path / "o", code=2)
-    assert "notes are strange" in text
+    assert "headers of files are invalid" in " ".join(text.split())
     assert [path.name for path in tmp_path.iterdir()] == ["a.herd"]
+
+
+def test_odd_names_are_kept(tmp_path: Path) -> None:
+    folder, packed, out = tmp_path / "in", tmp_path / "x.herd", tmp_path / "out"
+    folder.mkdir()
+    names = {"-o.pbm", "~.pbm", "a b.pbm", "a\n\x1b[1m.pbm", "\udcff.pbm", "C.PBM", "c.pbm"}
+    names = {name for name in names if write_or_not(folder / name)}
+    assert "a b.pbm" in names
+    run("compress", folder, "-o", packed)
+    run("decompress", packed, "-o", out)
+    assert {path.name for path in out.iterdir()} == {path.name for path in folder.iterdir()}
+
+
+def write_or_not(path: Path) -> bool:
+    """Write an image, unless the file system does not know such names."""
+    try:
+        write_pbm(path, images(1)[0])
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def test_a_name_that_could_not_be_restored_is_refused(folder: Path, tmp_path: Path) -> None:
+    if not write_or_not(folder / "a\\b.pbm"):
+        pytest.skip("a backslash parts folders here")
+    text = run("compress", folder, "-o", tmp_path / "x.herd", code=2)
+    assert "must have names without a backslash" in " ".join(text.split())
+
+
+def test_names_that_take_too_much_room_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_NOTES", 300)
+    text = run("compress", folder, "-o", tmp_path / "x.herd", code=2)
+    assert "must have names and headers of at most 300 bytes" in " ".join(text.split())
+
+
+def test_no_file_is_written_over_another(tmp_path: Path) -> None:
+    """Some systems take A.pbm and a.pbm for one file: nothing may be lost unnoticed."""
+    form = files.FilesForm(True, ["a.pbm", "b.pbm"], {})
+    write_pbm(tmp_path / "b.pbm", images(1)[0])
+    before = (tmp_path / "b.pbm").read_bytes()
+    with pytest.raises(FileExistsError):
+        files.write_images(images(2).astype(np.uint8)[::-1], form, tmp_path)
+    assert (tmp_path / "b.pbm").read_bytes() == before
+
+
+def test_an_error_while_files_are_written_leaves_none(tmp_path: Path) -> None:
+    names = ["a.pbm", "b" * 300 + ".pbm"]
+    notes = files._pack_form(files.FilesForm(True, names, {}))
+    data = container.pack(images(2), "chain", notes=notes).data
+    (tmp_path / "a.herd").write_bytes(data)
+    assert "too long" in run("decompress", tmp_path / "a.herd", "-o", tmp_path / "o", code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.herd"]
+
+
+def test_the_output_is_looked_at_before_pixels_are_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "unpack", None)  # must not be called
+    notes = files._pack_form(files.FilesForm(False, ["x.pbm"], {}))
+    (tmp_path / "a.pbm").write_bytes(container.pack(images(1), "chain", notes=notes).data)
+    for output, text in {
+        "a.pbm": "not be the input",
+        "b.png": "be a file .pbm",
+        "no/b.pbm": "lie in a folder that exists",
+    }.items():
+        said = run("decompress", tmp_path / "a.pbm", "-o", tmp_path / output, code=2)
+        assert f"--output must {text}" in " ".join(said.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pbm"]

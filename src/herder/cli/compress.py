@@ -72,16 +72,22 @@ def decompress(
     ],
 ) -> Summary:
     """Restore the images of a file that `herder compress` wrote."""
-    from herder.apps.codec.container import unpack
-    from herder.apps.codec.files import is_folder, suffix_of, write_images
+    from herder.apps.codec.container import read_head, unpack
+    from herder.apps.codec.files import read_form, write_images
 
-    found = unpack(archive.read_bytes(), progress=run.progress)
-    if is_folder(found):
+    if not archive.is_file():
+        raise ParameterError("data", "be a file that exists")
+    data = archive.read_bytes()
+    head = read_head(data)
+    form = read_form(head.notes, head.shape)
+    if form.folder:
         if output.exists() and not (output.is_dir() and not any(output.iterdir())):
             raise ParameterError("output", "be a new or an empty folder", str(output))
-        write_images(found, run.part(output, folder=True))
-    else:
-        if output.suffix.lower() != suffix_of(found) or output.is_dir():
-            raise ParameterError("output", f"be a file {suffix_of(found)}", str(output))
-        write_images(found, run.part(output))
+    elif output.suffix.lower() != form.suffix or output.is_dir():
+        raise ParameterError("output", f"be a file {form.suffix}", str(output))
+    elif output.exists() and output.samefile(archive):
+        raise ParameterError("output", "not be the input", str(output))
+    part = run.part(output, folder=form.folder)
+    found = unpack(data, progress=run.progress)
+    write_images(found.images, form, part)
     return found.summary()

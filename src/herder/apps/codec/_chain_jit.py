@@ -65,7 +65,7 @@ def predict(
         context, known, base = 0, 0, 0
         for q in range(len(ORDERS)):
             while known < ORDERS[q]:
-                context |= chain.canvas[b, place + chain.offsets[known]] << known
+                context |= np.int64(chain.canvas[b, place + chain.offsets[known]]) << known
                 known += 1
             inputs[N_INPUTS + q] = base + context
             inputs[1 + q] = STRETCH[((chain.counts[base + context] >> 10) + 2097152) >> 10]

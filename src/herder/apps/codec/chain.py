@@ -20,8 +20,8 @@ from herder.apps.codec.coder import Predictor
 
 __all__ = ["Chain"]
 
-#: Margins of a canvas: no neighbour is further away.
-MARGIN = 4
+#: Margins of a canvas: none of the 22 nearest neighbours is further away.
+MARGIN = 3
 
 #: Pixels that have weights of their own: in larger images they are shared by every 2^16th one.
 MAX_ROWS = 2**16
@@ -41,7 +41,7 @@ class Chain:
     shape : tuple of int
         Height and width of the images.
     other : model, optional
-        Its logit is one more input.
+        Its logit is one more input; the model itself stays as it is.
     """
 
     def __init__(self, shape: tuple[int, int], other: Predictor | None = None) -> None:

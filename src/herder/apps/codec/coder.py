@@ -64,7 +64,7 @@ class Decoder:
         try:
             return self._coder.decode(self._model, p / fixed.ONE)
         except AssertionError:  # of constriction, for words that no encoder writes
-            raise broken("its words are no code") from None
+            raise broken("its payload cannot be decoded") from None
 
 
 Coder = Encoder | Decoder

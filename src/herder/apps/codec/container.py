@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +36,7 @@ from herder.apps.codec.mixture import code_mixture
 from herder.core.lanes import Progress
 from herder.core.summary import Summarised, Summary, Table, Text, counted
 
-__all__ = ["MODELS", "Archive", "decode", "encode", "pack", "unpack"]
+__all__ = ["MODELS", "Archive", "decode", "encode", "pack", "read_head", "unpack"]
 
 MAGIC = b"HERD\x01"
 
@@ -117,6 +118,16 @@ class Archive(Summarised):
         )
 
 
+class Head(NamedTuple):
+    """What a file says before its pixels."""
+
+    model: str
+    shape: tuple[int, int, int]
+    notes: bytes
+    pixel_sum: bytes
+    payload: bytes
+
+
 def encode(images: ArrayLike, model: str = "auto") -> bytes:
     """Compress a set of binary images without loss.
 
@@ -167,37 +178,42 @@ def pack(
 
 def unpack(data: bytes, *, progress: Progress | None = None) -> Archive:
     """Read a file that `pack` made."""
+    head = read_head(data)
+    n, height, width = head.shape
+    pixels = np.empty(head.shape, dtype=np.uint8)
+    if n:
+        coder = Decoder(head.payload)
+        predictor = MODELS[head.model](coder, head.shape, None)
+        flat = code_images(predictor, coder, n, height * width, None, progress)
+        pixels = flat.reshape(head.shape)
+    if _pixel_sum(pixels) != head.pixel_sum:
+        raise broken("its pixels fail their checksum")
+    sizes = {head.model: len(data) - len(head.notes)}
+    return Archive(pixels, head.notes, bytes(data), head.model, sizes)
+
+
+def read_head(data: bytes) -> Head:
+    """Read a file as far as its pixels, which are not decoded yet."""
     data = bytes(of_kind(data, "data", (bytes, bytearray, memoryview), "bytes"))
     if data[:4] != MAGIC[:4]:
-        raise broken("it does not begin as one")
+        raise broken("the first bytes are not HERD")
     if data[4:5] != MAGIC[4:]:
-        raise broken("it is of another version" if len(data) > 4 else "it was cut")
+        raise broken("it is of another version" if len(data) > 4 else "it is truncated")
     if len(data) < 18 or zlib.crc32(data[9:]).to_bytes(4, "little") != data[5:9]:
-        raise broken("its checksum is wrong: it was cut or altered")
-    rest = data[14:]
-    (n, height, width, n_notes), rest = _read_varints(rest, 4)
+        raise broken("its checksum is wrong: it was truncated or altered")
+    (n, height, width, n_notes), rest = _read_varints(data[14:], 4)
     notes, payload = rest[:n_notes], rest[n_notes:]
-    n_pixels = n * height * width
     number = data[13]
     if (
         number >= len(MODELS)
         or n > MAX_IMAGES
-        or n_pixels > min(MAX_PIXELS, PIXELS_PER_BYTE * len(payload))
+        or n * height * width > min(MAX_PIXELS, PIXELS_PER_BYTE * len(payload))
         or not bool(n) <= height * width <= MAX_SIZE
         or len(notes) < n_notes
         or len(payload) % 4
     ):
         raise broken(f"its header claims {n:,} images of {height:,} x {width:,} pixels")
-    name = list(MODELS)[number]
-    pixels = np.empty((n, height, width), dtype=np.uint8)
-    if n:
-        coder = Decoder(payload)
-        predictor = MODELS[name](coder, pixels.shape, None)
-        flat = code_images(predictor, coder, n, height * width, None, progress)
-        pixels = flat.reshape(pixels.shape)
-    if _pixel_sum(pixels) != data[9:13]:
-        raise broken("its pixels fail their checksum")
-    return Archive(pixels, notes, data, name, {name: len(data) - n_notes})
+    return Head(list(MODELS)[number], (n, height, width), notes, data[9:13], payload)
 
 
 def _write(pixels: NDArray[np.uint8], name: str, notes: bytes, progress: Progress | None) -> bytes:

@@ -5,8 +5,10 @@ pixels, black and white, not the same bytes. An array (.npy) comes back with its
 """
 
 import json
+import os
 import re
 import zlib
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
+from herder._validation import finite_number
 from herder.apps.codec.coder import broken
-from herder.apps.codec.container import MAX_SIZE, Archive
+from herder.apps.codec.container import MAX_SIZE
 
-__all__ = ["FORMATS", "is_folder", "read_images", "suffix_of", "write_images"]
+__all__ = ["FORMATS", "ArrayForm", "FilesForm", "read_form", "read_images", "write_images"]
 
 #: Files of one image each; an array holds a whole set.
 FORMATS = (".pbm", ".png")
@@ -25,15 +28,69 @@ FORMATS = (".pbm", ".png")
 #: A header of a raw PBM: white space and comments, and one white space before the pixels.
 HEADER = re.compile(rb"P4(?:\s|#[^\n]*\n)+(\d{1,9})(?:\s|#[^\n]*\n)+(\d{1,9})\s")
 
-#: Bytes of a header; of all notes, when they are unpacked.
-MAX_HEADER, MAX_NOTES = 4096, 2**27
+#: Bytes of a header; of all notes as text, enough for the names of half a million files. Forged
+#: ones may take 25 times as much in memory.
+MAX_HEADER, MAX_NOTES = 4096, 2**24
+
+
+@dataclass(frozen=True)
+class ArrayForm:
+    """How an array was stored before it was compressed."""
+
+    dtype: str = "|u1"
+    ndim: int = 3
+
+    folder = False
+    suffix = ".npy"
+
+    def fits(self, shape: tuple[int, int, int]) -> bool:
+        """Return whether images of this shape may have been such an array."""
+        if not re.fullmatch("[<>|=]?[biuf][0-9]{1,2}", self.dtype) or type(self.ndim) is not int:
+            return False
+        np.dtype(self.dtype)  # a TypeError if there is none of this size
+        return self.ndim == 3 or (self.ndim == 2 and shape[0] == 1)
+
+
+@dataclass(frozen=True)
+class FilesForm:
+    """How files of one image each were stored: names; PBM headers by number, if unusual."""
+
+    folder: bool
+    names: list[str]
+    headers: dict[str, str]
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the only file."""
+        return Path(self.names[0]).suffix.lower()
+
+    def fits(self, shape: tuple[int, int, int]) -> bool:
+        """Return whether images of this shape may have been such files."""
+        headers = [one.encode("latin-1") for one in self.headers.values()]
+        found = [HEADER.fullmatch(one) for one in headers if len(one) <= MAX_HEADER]
+        return (
+            isinstance(self.folder, bool)
+            and isinstance(self.names, list)
+            and len(self.names) == len(set(self.names)) == shape[0]
+            and (self.folder or shape[0] == 1)
+            and all(map(_is_plain_name, self.names))
+            and len(found) == len(headers)
+            and all(one and (int(one[2]), int(one[1])) == shape[1:] for one in found)
+        )
+
+
+Form = ArrayForm | FilesForm
 
 
 def read_images(path: Path, threshold: float | None = None) -> tuple[NDArray[Any], bytes]:
     """Read a folder of .pbm and .png files, one of them, or an array .npy of images.
 
-    Returns images (n, height, width) of 0/1, and notes for `write_images`.
+    Returns images (n, height, width) of 0/1, and notes for `read_form`.
     """
+    if threshold is not None:
+        threshold = finite_number(threshold, "threshold")
+    if not path.exists():
+        raise ParameterError("images", "exist", str(path))
     if path.suffix.lower() == ".npy" and path.is_file():
         return _read_array(path, threshold)
     files = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -42,89 +99,79 @@ def read_images(path: Path, threshold: float | None = None) -> tuple[NDArray[Any
         if file.suffix.lower() not in FORMATS or not file.is_file():
             rule = "be a folder of .pbm and .png files only, such a file, or .npy"
             raise ParameterError("images", rule, str(file))
+        if not _is_plain_name(file.name):
+            raise ParameterError("images", "have names without a backslash", str(file))
         pbm = file.suffix.lower() == ".pbm"
         image, header = _read_pbm(file) if pbm else (_read_png(file, threshold), "")
         if images and image.shape != images[0].shape:
-            sizes = f"{file} of {_size(image)}, the first is of {_size(images[0])}"
+            sizes = f"{str(file)!r} of {_size(image)}, the first is of {_size(images[0])}"
             raise ParameterError("images", "be of one size", got=sizes)
         if pbm and header != _plain_header(image):
             headers[str(len(images))] = header
         images.append(image)
-    notes = {"folder": path.is_dir(), "names": [f.name for f in files], "headers": headers}
+    form = FilesForm(path.is_dir(), [file.name for file in files], headers)
     pixels = np.array(images) if images else np.zeros((0, 0, 0), dtype=bool)
-    return pixels, _pack_notes(notes)
+    return pixels, _pack_form(form)
 
 
-def is_folder(archive: Archive) -> bool:
-    """Return whether a file holds a folder."""
-    return bool(_unpack_notes(archive).get("folder"))
-
-
-def write_images(archive: Archive, path: Path) -> None:
+def write_images(images: NDArray[np.uint8], form: Form, path: Path) -> None:
     """Write images as they were read: files into the folder ``path``, or the file ``path``."""
-    notes = _unpack_notes(archive)
-    if "names" not in notes:
-        shape = archive.images.shape[3 - notes["ndim"] :]
+    if isinstance(form, ArrayForm):
         with path.open("wb") as stream:
-            np.save(stream, archive.images.reshape(shape).astype(notes["dtype"]))
+            np.save(stream, images.reshape(images.shape[3 - form.ndim :]).astype(form.dtype))
         return
-    for k, (name, image) in enumerate(zip(notes["names"], archive.images, strict=True)):
-        file = path / name if notes["folder"] else path
-        if Path(name).suffix.lower() == ".pbm":
-            header = notes["headers"].get(str(k), _plain_header(image)).encode("latin-1")
-            file.write_bytes(header + np.packbits(image, axis=1).tobytes())
-        else:
-            _pillow().fromarray(image * np.uint8(255)).convert("1").save(file, "PNG")
+    for k, (name, image) in enumerate(zip(form.names, images, strict=True)):
+        # not over another one: some systems take "A.pbm" and "a.pbm" for the same
+        with (path / name).open("xb") if form.folder else path.open("wb") as stream:
+            if Path(name).suffix.lower() == ".pbm":
+                header = form.headers.get(str(k), _plain_header(image)).encode("latin-1")
+                stream.write(header + np.packbits(image, axis=1).tobytes())
+            else:
+                _pillow().fromarray(image * np.uint8(255)).convert("1").save(stream, "PNG")
 
 
-def suffix_of(archive: Archive) -> str:
-    """Return the ending of the one file that was compressed."""
-    names = _unpack_notes(archive).get("names", [".npy"])
-    return Path(f"x{names[0]}").suffix.lower()
-
-
-def _pack_notes(notes: dict[str, Any]) -> bytes:
-    return zlib.compress(json.dumps(notes).encode("ascii"), 9)
-
-
-def _unpack_notes(archive: Archive) -> dict[str, Any]:
-    """Return notes, checked as if a stranger had written them."""
-    if not archive.notes:  # made in Python
-        return {"dtype": "uint8", "ndim": 3}
-    error = broken("its notes are strange")
+def read_form(notes: bytes, shape: tuple[int, int, int]) -> Form:
+    """Return how images of this shape were stored, checked as if a stranger had written it."""
+    if not notes:  # made in Python
+        return ArrayForm()
     try:
         stream = zlib.decompressobj()
-        text = stream.decompress(archive.notes, MAX_NOTES)
-        notes = json.loads(text)
-        if "names" in notes:
-            names, headers = notes["names"], notes["headers"]
-            good = len(names) == len(set(names)) == len(archive.images)
-            good &= all(Path(n).name == n and not set(n) & set("/\\\0") for n in names)
-            good &= all(Path(n).suffix.lower() in FORMATS for n in names)
-            good &= all(isinstance(one, str) for one in headers.values())
-            good &= notes["folder"] in (True, False) and (notes["folder"] or len(names) == 1)
-        else:
-            good = np.dtype(notes["dtype"]).kind in "biuf" and notes["ndim"] in (2, 3)
-            good &= notes["ndim"] == 3 or len(archive.images) == 1
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError):
-        raise error from None
-    if not (good and stream.eof):
-        raise error
-    return notes
+        found = json.loads(stream.decompress(notes, MAX_NOTES))
+        form = FilesForm(**found) if "names" in found else ArrayForm(**found)
+        if found and stream.eof and form.fits(shape):
+            return form
+    except (zlib.error, ValueError, TypeError, AttributeError, RecursionError):
+        pass
+    raise broken("its names or headers of files are invalid")
+
+
+def _pack_form(form: Form) -> bytes:
+    text = json.dumps(asdict(form)).encode("ascii")
+    if len(text) > MAX_NOTES:
+        rule = f"have names and headers of at most {MAX_NOTES:,} bytes"
+        raise ParameterError("images", rule, got=f"{len(text):,}")
+    return zlib.compress(text, 9)
+
+
+def _is_plain_name(name: str) -> bool:
+    """Return whether a name is that of a file of a known format, and not a path on any system."""
+    os.fsencode(name)  # a ValueError if no file can be called so
+    path = Path(name)
+    return path.name == name and path.suffix.lower() in FORMATS and not set(name) & set("/\\\0")
 
 
 def _read_array(path: Path, threshold: float | None) -> tuple[NDArray[Any], bytes]:
     try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        with path.open("rb") as stream:
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+    except Exception as error:  # of whatever class: NumPy evaluates a header as Python
         raise ParameterError("images", "be an array", got=f"{str(path)!r}: {error}") from None
     if array.ndim not in (2, 3) or array.dtype.kind not in "biuf":
         rule = "be an array of one image or of images by rows by columns"
         raise ParameterError("images", rule, got=f"shape {array.shape} of {array.dtype}")
     pixels = _binary(array, threshold, path, (0, 1))
     dtype = array.dtype.str if threshold is None else "|u1"
-    notes = {"dtype": dtype, "ndim": array.ndim}
-    return pixels if array.ndim == 3 else pixels[None], _pack_notes(notes)
+    return pixels if array.ndim == 3 else pixels[None], _pack_form(ArrayForm(dtype, array.ndim))
 
 
 def _read_pbm(path: Path) -> tuple[NDArray[Any], str]:
@@ -136,7 +183,9 @@ def _read_pbm(path: Path) -> tuple[NDArray[Any], str]:
     width, height = int(found[1]), int(found[2])
     stride = (width + 7) // 8
     if len(data) - found.end() != height * stride or not height * width:
-        size = f"{path} with {len(data) - found.end():,} bytes for {width} x {height} pixels"
+        size = (
+            f"{str(path)!r} with {len(data) - found.end():,} bytes for {width} x {height} pixels"
+        )
         raise ParameterError("images", "hold one whole image each", got=size)
     packed = np.frombuffer(data, np.uint8, offset=found.end()).reshape(height, stride)
     bits = np.unpackbits(packed, axis=1)
@@ -151,10 +200,12 @@ def _read_png(path: Path, threshold: float | None) -> NDArray[Any]:
     try:
         with module.open(path, formats=["PNG"]) as image:
             if image.width * image.height > MAX_SIZE:
-                got = f"{path} of {image.width} x {image.height}"
+                got = f"{str(path)!r} of {image.width} x {image.height}"
                 raise ParameterError("images", f"have at most {MAX_SIZE:,} pixels", got=got)
-            grey = image.mode in ("1", "L") or threshold is not None
-            values = np.asarray(image.convert("L")) if grey else None
+            values = None
+            if image.mode in ("1", "L") or threshold is not None:
+                deep = image.mode.startswith("I")  # 16 bits, which would be cut to 8
+                values = np.asarray(image if deep else image.convert("L"))
     except ParameterError:
         raise
     except (OSError, SyntaxError, ValueError, module.DecompressionBombError) as error:

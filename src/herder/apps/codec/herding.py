@@ -50,8 +50,7 @@ def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -
     ``shape`` is that of the set: number of images, height, width.
     """
     n_pixels = shape[1] * shape[2]
-    prototypes = shares = sent = None
-    size = 0
+    shares = sent = count = None
     if images is not None:
         if n_pixels > MAX_VISIBLE:
             rule = f"be another for images of more than {MAX_VISIBLE:,} pixels"
@@ -63,14 +62,14 @@ def code_herding(coder: Coder, shape: Shape, images: NDArray[np.uint8] | None) -
             wanted, n_hidden=N_HIDDEN, n_steps=steps, n_tuning_steps=steps
         ).fit(images)
         sent, shares = (learner.prototypes_ + UNIT).astype(np.uint8), learner.shares_
-        size = len(shares)
-    size = int(code_numbers(coder, 1, COUNT_BITS, [size - 1] if size else None)[0]) + 1
+        count = [len(shares) - 1]
+    size = int(code_numbers(coder, 1, COUNT_BITS, count)[0]) + 1
     if n_pixels > MAX_VISIBLE or size > MAX_LEVELS // n_pixels:
         raise broken(f"it claims {size} prototypes")
     shares = code_numbers(coder, size, 11, shares)
     prototypes = code_levels(coder, size, shape[1:], 3, sent).astype(np.int8) - np.int8(UNIT)
     if shares.sum() != SHARES or abs(prototypes).max() > UNIT:
-        raise broken("its prototypes are no prototypes")
+        raise broken("its prototypes are out of range")
     n_words = min(WORDS_PER_IMAGE * shape[0], MAX_CODEWORDS, MAX_LEVELS // n_pixels)
     levels = _levels(*codebook(prototypes, shares, N_HIDDEN, n_words))
     fitted = None if images is None else _fit_probabilities(levels, images)

@@ -6,8 +6,8 @@ A pixel is coded under the posterior of the components given the pixels before i
 
 so that an image costs :math:`-\log_2 \sum_k \pi_k P(x \mid k)` bits, as with bits-back coding
 (equation 3.27 of [chen2014]_), and no index is sent. Shares are counted on from image to image,
-by both sides. Means are rounded to 8 levels; their bit
-planes are coded as images, by a chain of their own.
+by both sides. Means are rounded to 8 levels; their bit planes are coded as images, by a chain of
+their own.
 """
 
 import numpy as np
@@ -103,40 +103,33 @@ def code_mixture(
 
     ``shape`` is that of the set: number of images, height, width.
     """
-    n_pixels = shape[1] * shape[2]
-    if images is None:
-        size = int(code_numbers(coder, 1, COUNT_BITS, None)[0]) + 1
-        if size > max(1, MAX_LEVELS // n_pixels):
-            raise broken(f"it claims {size} components")
-        return _code_components(coder, size, shape[1:], None, None, None)
-    limit = min(1 + len(images) // images_per_component, MAX_LEVELS // n_pixels)
-    some = images[:: 1 + images.size // MAX_FITTED]
-    mixture = fit_bernoulli_mixture(some, min(max(1, limit), 2**COUNT_BITS))
+    limit = max(1, MAX_LEVELS // (shape[1] * shape[2]))
+    levels = probabilities = shares = count = None
+    if images is not None:
+        wanted = min(1 + len(images) // images_per_component, limit, 2**COUNT_BITS)
+        levels, probabilities, shares = _fit(images, wanted)
+        count = [len(levels) - 1]
+    size = int(code_numbers(coder, 1, COUNT_BITS, count)[0]) + 1
+    if size > limit:
+        raise broken(f"it claims {size} components")
+    return Mixture(
+        code_levels(coder, size, shape[1:], LEVEL_BITS, levels),
+        code_numbers(coder, 2**LEVEL_BITS, SHARE_BITS, probabilities),
+        code_numbers(coder, size, SHARE_BITS, shares),
+    )
+
+
+def _fit(
+    images: NDArray[np.uint8], size: int
+) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+    """Return levels (n_components, n_pixels), their probabilities, and shares of components."""
+    mixture = fit_bernoulli_mixture(images[:: 1 + images.size // MAX_FITTED], size)
     levels = np.searchsorted(EDGES, logit(mixture.means))
     weights = np.broadcast_to(mixture.shares[:, None], levels.shape).ravel()
     mass = np.bincount(levels.ravel(), weights, len(EDGES) + 1)
     ones = np.bincount(levels.ravel(), weights * mixture.means.ravel(), len(EDGES) + 1)
     probabilities = ones / np.maximum(mass, 1e-9) * 2**SHARE_BITS
-    shares = mixture.shares * (2**SHARE_BITS - 1)
-    code_numbers(coder, 1, COUNT_BITS, [len(levels) - 1])
-    return _code_components(
-        coder, len(levels), shape[1:], levels.astype(np.uint8), probabilities, shares
-    )
-
-
-def _code_components(
-    coder: Coder,
-    size: int,
-    shape: tuple[int, int],
-    levels: NDArray[np.uint8] | None,
-    probabilities: NDArray[np.float64] | None,
-    shares: NDArray[np.float64] | None,
-) -> Mixture:
-    return Mixture(
-        code_levels(coder, size, shape, LEVEL_BITS, levels),
-        code_numbers(coder, 2**LEVEL_BITS, SHARE_BITS, probabilities),
-        code_numbers(coder, size, SHARE_BITS, shares),
-    )
+    return levels.astype(np.uint8), probabilities, mixture.shares * (2**SHARE_BITS - 1)
 
 
 def code_numbers(
@@ -160,7 +153,7 @@ def code_levels(
 ) -> NDArray[np.uint8]:
     """Write, or read, n images of levels: bit planes of their Gray codes, one below the other."""
     height, width = shape
-    size, places = height * width, np.arange(n_bits)[::-1]
+    size, places = height * width, np.arange(n_bits, dtype=np.uint8)[::-1]
     planes = None
     if levels is not None:
         gray = levels ^ (levels >> 1)
@@ -168,4 +161,4 @@ def code_levels(
     tall = (n_bits * height, width)
     planes = code_images(Chain(tall), coder, n, n_bits * size, planes)
     steps = np.bitwise_xor.accumulate(planes.reshape(n, n_bits, size), axis=1)
-    return (steps << places[:, None]).sum(axis=1).astype(np.uint8)
+    return (steps << places[:, None]).sum(axis=1, dtype=np.uint8)
