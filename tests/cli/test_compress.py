@@ -128,6 +128,12 @@ def test_a_threshold_is_a_number(tmp_path: Path, threshold: str) -> None:
     assert "--threshold must be finite" in run(*words, code=2)
 
 
+def test_numbers_that_are_missing_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.full((1, 2, 2), np.nan))
+    words = "compress", tmp_path / "a.npy", "-o", tmp_path / "a.herd", "--threshold", 0.5
+    assert "NaN" in run(*words, code=2)
+
+
 def npy(header: str) -> bytes:
     """Return a file of that header and no values."""
     return b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header.encode()

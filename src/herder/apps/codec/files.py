@@ -169,6 +169,8 @@ def _read_array(path: Path, threshold: float | None) -> tuple[NDArray[Any], byte
     if array.ndim not in (2, 3) or array.dtype.kind not in "biuf":
         rule = "be an array of one image or of images by rows by columns"
         raise ParameterError("images", rule, got=f"shape {array.shape} of {array.dtype}")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ParameterError("images", "be numbers", got=f"NaN in {str(path)!r}")
     pixels = _binary(array, threshold, path, (0, 1))
     dtype = array.dtype.str if threshold is None else "|u1"
     return pixels if array.ndim == 3 else pixels[None], _pack_form(ArrayForm(dtype, array.ndim))
