@@ -30,3 +30,36 @@ def test_a_fraction_without_braces_is_found() -> None:
 def test_the_page_of_moments_has_the_stored_figures_of_synthetic_rows() -> None:
     stored = json.loads((ROOT / "benchmarks/results/synthetic.json").read_text())
     assert page(stored["rows"]) in (ROOT / "docs/moments.md").read_text()
+
+
+def test_the_pages_of_hidden_units_have_the_stored_figures() -> None:
+    rows = json.loads((ROOT / "benchmarks/results/hidden.json").read_text())["rows"]
+    cells = {}
+    for row in rows:
+        key, table = row.get("setting") or row.get("features"), row["table"]
+        if row["scene"] == "settings":
+            cells[key, table] = f"{row['score']:.1f}" + ("" if row["reliable"] else "*")
+        elif row["scene"] == "features":
+            cells[key, table] = f"{row['accuracy']:.3f}"
+        elif row["scene"] == "speed":
+            cells[f"{row['n_hidden']}, {row['batch']}", table, row["dtype"]] = (
+                f"{row['ratio']:.1f}"
+            )
+    tables = "digits", "USPS", "MNIST", "News"
+    pages = {name: (ROOT / f"docs/{name}.md").read_text() for name in ("rbm", "hidden")}
+    for setting in ("default", "50 epochs", "pcd", "fast weights", "herding", "scikit-learn"):
+        line = " | ".join(cells[setting, table] for table in tables)
+        assert f" | {line} |\n" in pages["rbm"], setting
+    for sizes in ("100, 10", "256, 10", "256, 100"):
+        kinds = [(table, kind) for table in tables[:2] for kind in ("float32", "float64")]
+        line = " | ".join(cells[sizes, table, kind] for table, kind in kinds)
+        assert f"| {sizes} | {line} |\n" in pages["rbm"], sizes
+    for features in ("pixels", "herding, 100", "RBM, 100", "herding, 400", "RBM, 400"):
+        line = " | ".join(cells[features, table] for table in tables[:3])
+        assert f"| {features} | {line} |\n" in pages["hidden"], features
+    steps = [f"{row['ratio']:.1f}" for row in rows if row["scene"] == "herding"]
+    text = " ".join(pages["hidden"].split())
+    assert (
+        "there are {} steps on digits (64 pixels), {} on USPS (256) and {} on MNIST".format(*steps)
+        in text
+    )
