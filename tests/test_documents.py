@@ -63,3 +63,16 @@ def test_the_pages_of_hidden_units_have_the_stored_figures() -> None:
         "there are {} steps on digits (64 pixels), {} on USPS (256) and {} on MNIST".format(*steps)
         in text
     )
+
+
+def test_the_page_of_the_codec_has_the_stored_figures() -> None:
+    rows = json.loads((ROOT / "benchmarks/results/codec.json").read_text())["rows"]
+    bits = {(row["set"], row["format"]): row["bits_per_image"] for row in rows}
+    sets, formats = (list(dict.fromkeys(keys)) for keys in zip(*bits, strict=True))
+    page = (ROOT / "docs/codec.md").read_text().replace("**", "")
+    for name in formats:
+        cells = (f"{bits[given, name]:.1f}" if (given, name) in bits else "" for given in sets)
+        assert f"| {name} | {' | '.join(cells)} |\n" in page, name
+    readme = (ROOT / "README.md").read_text()
+    chain, other, deflate = (bits["USPS", name] for name in ("herder, chain", "JBIG1", "zlib -9"))
+    assert f"{chain:.1f} bits an image instead of {other:.1f} (zlib {deflate:.1f})" in readme
