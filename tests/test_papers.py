@@ -26,7 +26,7 @@ from papers.claims import (
 from papers.page import format_number, make_page, read_row
 
 FOLDERS = runner.find_papers()
-PUBLIC = {"herder", "herder.datasets"}
+PUBLIC = {"herder", "herder.apps.codec", "herder.datasets"}
 
 #: Modules that section 3.3 of the thesis looks into: `herder` itself has no names for their parts.
 INNER = {
