@@ -16,11 +16,14 @@ __all__ = [
     "OUTPUT",
     "PAGES",
     "TABLES",
+    "BinaryTables",
     "Bins",
     "Drop",
+    "DropOne",
     "Missing",
     "Order",
     "RandomState",
+    "SkipGaps",
     "Table",
     "Threads",
     "common_options",
@@ -77,6 +80,20 @@ def common_options(report: str, max_memory: str) -> list[inspect.Parameter]:
     ]
 
 
+BinaryTables: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TABLE...",
+        help="Tables (.csv, .npy, .npz, .parquet) of 0 and 1, or of -1 and 1.",
+    ),
+]
+DropOne: TypeAlias = Annotated[
+    list[str],
+    option(INPUT, "Do not use this column (repeatable).", "--drop", metavar="COLUMN"),
+]
+SkipGaps: TypeAlias = Annotated[
+    bool, option(INPUT, "Leave rows with gaps out and count them.", "--skip-gaps")
+]
 RandomState: TypeAlias = Annotated[
     int,
     option(METHOD, "Random seed.", "--random-state", min=0, metavar="SEED"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from herder._errors import ParameterError
-from herder.cli._options import RandomState
+from herder.cli._options import DropOne, RandomState
 from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Summary, Text, counted
 
@@ -148,9 +148,7 @@ def learn_classifier(
             metavar="COLUMN",
         ),
     ] = [],  # noqa: B006
-    drop: Annotated[
-        list[str], option(INPUT, "Do not use this column (repeatable).", metavar="COLUMN")
-    ] = [],  # noqa: B006
+    drop: DropOne = [],  # noqa: B006
     hash_bits: Annotated[
         int,
         option(

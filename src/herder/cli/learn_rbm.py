@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
-from herder.cli._options import RandomState
+from herder.cli._options import BinaryTables, DropOne, RandomState, SkipGaps
 from herder.cli._verb import INPUT, METHOD, MODELS, Run, option, output_option, verb
 from herder.core.summary import Fact, Facts, Summary, counted
 
@@ -22,20 +20,10 @@ __all__ = ["learn_rbm"]
 )
 def learn_rbm(
     run: Run,
-    train: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="TABLE...",
-            help="Tables (.csv, .npy, .npz, .parquet) of 0 and 1, or of -1 and 1.",
-        ),
-    ],
+    train: BinaryTables,
     output: Annotated[Path, output_option("File for the model (.safetensors).", "MODEL")],
-    drop: Annotated[
-        list[str], option(INPUT, "Do not use this column (repeatable).", metavar="COLUMN")
-    ] = [],  # noqa: B006 (typer copies it)
-    skip_gaps: Annotated[
-        bool, option(INPUT, "Leave rows with gaps out and count them.", "--skip-gaps")
-    ] = False,
+    drop: DropOne = [],  # noqa: B006 (typer copies it)
+    skip_gaps: SkipGaps = False,
     test: Annotated[
         Path | None, option(INPUT, "Score these held-out rows as well.", metavar="TABLE")
     ] = None,

@@ -24,7 +24,7 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_
 from herder.core.state import State
 from herder.core.summary import Fact, Facts, Picture, Section, Summary, counted
 from herder.data.states import check_alphabet, read_codes
-from herder.fields.hidden_engine import HiddenHerd, mixed_bits, rounded_means
+from herder.fields.hidden_engine import HiddenHerd, mixed_order, rounded_means
 from herder.fields.hidden_system import rows_of_a_step
 
 __all__ = ["HiddenHerder"]
@@ -123,7 +123,7 @@ class HiddenHerder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             order = np.arange(len(codes))
             size = rows_of_a_step(self.batch_size, len(codes))
             if size < len(codes):
-                order = np.argsort(mixed_bits(len(codes)), kind="stable")
+                order = mixed_order(len(codes))
             signs = (2 * codes.astype(np.int8) - 1)[order]
             herd = HiddenHerd(
                 signs,

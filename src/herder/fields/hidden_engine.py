@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.core.blas import one_blas_thread
+from herder.core.mixing import splitmix64
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State
 from herder.fields._hidden_jit import Herd, Rows, run
 
-__all__ = ["BURN_IN", "HiddenHerd", "first_weights", "mixed_bits", "rounded_means"]
+__all__ = ["BURN_IN", "HiddenHerd", "first_weights", "mixed_order", "rounded_means"]
 
 #: Rows up to which the Gram matrix keeps the fields, as a multiple of the visible sites: a
 #: hidden state that changes costs an addition for each row, instead of products of all.
@@ -26,19 +27,16 @@ NUMBERS = ("weights", "fields", "pulls", "sums")
 BURN_IN = 100
 
 
-def mixed_bits(n: int) -> NDArray[np.uint64]:
-    """Return n fixed numbers that look random: splitmix64 of 1 to n."""
-    with np.errstate(over="ignore"):
-        z = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+def mixed_order(n: int) -> NDArray[np.intp]:
+    """Return the numbers below n in a fixed order that looks random."""
+    return np.argsort(splitmix64(np.arange(1, n + 1, dtype=np.uint64)), kind="stable")
 
 
 def first_weights(n_hidden: int, n_visible: int, scale: int) -> NDArray[np.int64]:
     """Return weights between -scale and scale that differ for all hidden sites."""
     shape = (n_hidden + 1, n_visible + 1)
-    high = (mixed_bits(shape[0] * shape[1]) >> np.uint64(33)).astype(np.int64)
+    places = np.arange(1, shape[0] * shape[1] + 1, dtype=np.uint64)
+    high = (splitmix64(places) >> np.uint64(33)).astype(np.int64)
     table = (high.reshape(shape) * (2 * scale) >> 31) - scale
     table[-1, -1] = 0  # between the constants: it never moves
     return table
@@ -92,18 +90,16 @@ class HiddenHerd:
         self.size = n_rows if batch_size is None else min(batch_size, n_rows)
         self.votes = self.size if equal else int(counts.sum())
         self.scale, self.from_rows = unit * self.votes, from_rows
-        wide = np.abs(table).astype(np.float32)  # whole numbers below 2**24
         self.reach = int(np.abs(levels).astype(np.int64).max(axis=0).sum())
-        norm = (
-            int((wide * wide).sum(axis=1).max()) if n_rows else 0
-        )  # the largest of the Gram matrix
+        wide = table.astype(np.float32)  # all sums are whole numbers below 2**24
+        largest = int(np.abs(levels).max())
         gram = np.empty((0, 0), np.int16)
+        norm = int((wide * wide).sum(axis=1).max(initial=0))  # bounds the Gram matrix
         if self.size == n_rows <= GRAM_ROWS * n_visible and norm < 2**15:
+            largest = max(largest, norm)
             with one_blas_thread():
-                gram = (table.astype(np.float32) @ table.T.astype(np.float32)).astype(np.int16)
-        self.chunk = (2**15 - 1) // max(norm, unit, 2) if equal and len(gram) else 1
-        if equal and not len(gram):
-            self.chunk = 2**15 // int(np.abs(levels).max()) - 1
+                gram = (wide @ wide.T).astype(np.int16)
+        self.chunk = (2**15 - 1) // largest if equal else 1
         self.rows = Rows(table, np.ascontiguousarray(table.T), counts, levels, gram)
         weights = first_weights(n_hidden, n_visible, self.scale)
         self._begin(weights, table[0] if n_rows else levels[0])

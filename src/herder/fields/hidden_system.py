@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from herder._errors import ParameterError
 from herder._validation import one_of, positive_int
 
-__all__ = ["HiddenModel", "HiddenState", "HiddenSystem", "RBMFeatures", "rows_of_a_step"]
+__all__ = ["HiddenModel", "HiddenState", "HiddenSystem", "RBMFeatures", "batch", "rows_of_a_step"]
 
 
 class HiddenState(NamedTuple):
@@ -127,10 +127,8 @@ class HiddenSystem:
         self.size = rows_of_a_step(batch_size, len(rows))
 
     def batch(self, step: int) -> Sequence[Any] | NDArray[Any]:
-        """Return the rows of a step; the last batch of a pass ends with the last row."""
-        n_batches = -(-len(self.rows) // self.size)
-        first = min(step % n_batches * self.size, len(self.rows) - self.size)
-        return self.rows[first : first + self.size]
+        """Return the rows of a step."""
+        return self.rows[batch(step, self.size, len(self.rows))]
 
     def maximise(self, weights: NDArray[Any], previous: HiddenState | None) -> HiddenState:
         """Climb from the last state, or from the best row of the step."""
@@ -158,6 +156,12 @@ class HiddenSystem:
 
     def _score(self, weights: NDArray[Any], visible: Any, hidden: Any) -> Any:
         return np.vdot(weights, self.model.features(visible, hidden))
+
+
+def batch(step: int, size: int, n_rows: int) -> slice:
+    """Return which rows a step takes: in their order, each pass ends with the last row."""
+    first = min(step % -(-n_rows // size) * size, n_rows - size)
+    return slice(first, first + size)
 
 
 def rows_of_a_step(size: int | None, n_rows: int) -> int:

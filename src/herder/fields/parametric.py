@@ -33,8 +33,8 @@ from herder.core.plain import Arrays, Header, plain_estimator, read_array, read_
 from herder.core.state import State
 from herder.core.summary import Fact, Facts, Picture, Section, Summary, counted
 from herder.data.states import check_alphabet, read_codes
-from herder.fields.hidden_engine import BURN_IN, HiddenHerd, mixed_bits
-from herder.fields.hidden_system import RBMFeatures
+from herder.fields.hidden_engine import BURN_IN, HiddenHerd, mixed_order
+from herder.fields.hidden_system import RBMFeatures, batch
 from herder.models.bernoulli import fit_bernoulli_mixture
 
 __all__ = ["SHARES", "UNIT", "ParametricHerder", "codebook"]
@@ -222,7 +222,7 @@ class ParametricHerder(BaseEstimator):
         n_tuning = non_negative_int(self.n_tuning_steps, "n_tuning_steps")
         with whole_or_not(self), one_blas_thread():
             codes, states = read_codes(self, X, "auto", binarize=self.binarize)
-            codes = codes[np.argsort(mixed_bits(len(codes)), kind="stable")]
+            codes = codes[mixed_order(len(codes))]
             rows = Completion(codes)
             mixture = fit_bernoulli_mixture(codes, n_prototypes)
             learner = Regression(2.0 * mixture.means - 1.0, mixture.shares)
@@ -353,9 +353,7 @@ class Completion:
     def asked(self, weights: NDArray[np.float64], step: int) -> NDArray[np.float64]:
         """Return the mean features of a batch of rows with their best hidden states."""
         size = min(BATCH, len(self.values))
-        n_batches = -(-len(self.values) // size)
-        first = min(step % n_batches * size, len(self.values) - size)
-        rows = self.values[first : first + size]
+        rows = self.values[batch(step, size, len(self.values))]
         hidden = np.where(rows @ weights.T.astype(np.float32) > 0, 1, -1).astype(np.float32)
         hidden[:, -1] = 1
         return (hidden.T @ rows / size).astype(np.float64)

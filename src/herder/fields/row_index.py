@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from herder.core.mixing import splitmix64
 from herder.core.plain import Arrays, Header, read_array, read_number
 from herder.core.state import State, nest, unnest
 from herder.data.columns import as_numbers
@@ -274,17 +275,9 @@ def row_hashes(codes: NDArray[np.integer], numbers: Numbers) -> NDArray[np.uint6
         if j in numbers:
             # equal numbers have equal bits, but for zeros of two signs and many kinds of NaN
             number = np.where(np.isnan(numbers[j]), np.nan, numbers[j] + 0.0)
-            key = _mix(number.view(np.uint64))
-        total += _mix(key + np.uint64((j + 1) << 16))
+            key = splitmix64(number.view(np.uint64))
+        total += splitmix64(key + np.uint64((j + 1) << 16))
     return total
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return splitmix64 of each entry: every bit of the input changes half of the output."""
-    x = x * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _selected(hashes: NDArray[np.uint64], one_in: int) -> NDArray[np.uint64]:
