@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from herder import RBM, ParameterError, RBMModel, load, log_partition, save
-from herder.fields.hidden_engine import HiddenHerd
+from herder.fields.hidden_engine import HiddenHerd, rounded_means
 from herder.learn import _rbm_jit as jit
 from herder.learn.rbm_rows import spot_check
 
@@ -306,8 +306,11 @@ def test_herding_learns_a_known_distribution(bars, states):
 
 def test_herding_is_the_mean_of_the_weights_at_the_best_factor(bars):
     signs = np.where(bars > 0, 1, -1).astype(np.int8)
+    signs[: len(signs) // 2, 0], signs[3:, 1], signs[:-3, 2] = 1, -1, 1  # means of 0.5, -1 and 1
+    centre = rounded_means(signs)
+    assert {-1, 0, 1} <= set(centre)
     machine = RBM(3, method="herding", n_epochs=4).fit(signs.astype(float))
-    herd, seen = HiddenHerd(signs, 3), []
+    herd, seen = HiddenHerd(signs, 3, centre=centre), []
     for _ in range(200):
         herd.run(1)
         seen.append(herd.weights)
@@ -315,6 +318,15 @@ def test_herding_is_the_mean_of_the_weights_at_the_best_factor(bars):
     found = machine.model_.couplings.T
     factor = (found * mean[:-1, :-1]).sum() / (mean[:-1, :-1] ** 2).sum()
     np.testing.assert_allclose(found, factor * mean[:-1, :-1])
+    np.testing.assert_allclose(machine.model_.visible_biases, factor * mean[-1, :-1])
+    state, z = signs[5] - centre, np.array([1, -1, 1])
+    score = np.append(z, 1) @ mean @ np.append(state, 1)  # of the herd, for all visible states
+    change = score - np.append(z, 1) @ mean @ np.append(signs[9] - centre, 1)
+    energies = machine.model_.energy([signs[5], signs[9]], [z, z])
+    assert energies[1] - energies[0] == pytest.approx(factor * change)
+    flipped = np.append(-z, 1) @ mean @ np.append(state, 1)
+    energies = machine.model_.energy([signs[5], signs[5]], [z, -z])
+    assert energies[1] - energies[0] == pytest.approx(factor * (score - flipped))
     np.testing.assert_allclose(machine.rates_, herd.rates)
     scores = [
         np.mean(
