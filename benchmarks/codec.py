@@ -4,7 +4,8 @@
 installed (jbigkit-bin). Without names of files, every rival on the best of several layouts: bits
 row by row, pixel by pixel over all images, one byte a pixel; one tall image, or one file an image
 for the image formats. If HERDER_DATA names the papers' data, USPS (in its order by class, and
-shuffled), its digit 8 and MNIST's test images are among the sets; nothing was tuned on MNIST.
+shuffled), its digit 8 and MNIST's test images are among the sets; nothing was tuned on MNIST and
+on the printed glyphs.
 ``--keep`` stores the results.
 """
 
@@ -19,13 +20,15 @@ import zlib
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
+from string import ascii_letters, digits
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
+import matplotlib
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -48,6 +51,7 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
 def sets() -> Iterator[tuple[str, Images]]:
     """Yield binary images."""
     yield "digits 8 x 8", np.asarray(datasets.load_digits_binary().X, np.uint8).reshape(-1, 8, 8)
+    yield "printed glyphs", glyphs()
     folder = os.environ.get("HERDER_DATA")
     if folder:
         usps = np.load(Path(folder, "usps_11000.npz"))
@@ -57,6 +61,18 @@ def sets() -> Iterator[tuple[str, Images]]:
         yield "USPS digit 8", images[usps["y"] == 8]
         mnist = np.load(Path(folder, "mnist.npz"))["X_test"].reshape(-1, 28, 28)
         yield "MNIST test", (mnist > 127).astype(np.uint8)
+
+
+def glyphs() -> Images:
+    """Return letters and figures in all fonts of matplotlib, of 24 x 24 pixels."""
+    found = []
+    for path in sorted(Path(matplotlib.get_data_path(), "fonts/ttf").glob("*.ttf")):
+        font = ImageFont.truetype(str(path), 18)
+        for letter in ascii_letters + digits:
+            image = Image.new("L", (24, 24), 0)
+            ImageDraw.Draw(image).text((3, 1), letter, 255, font=font)
+            found.append(np.asarray(image) > 127)
+    return np.array(found, np.uint8)
 
 
 def byte_layouts(images: Images) -> list[bytes]:
