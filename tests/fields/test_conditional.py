@@ -1,6 +1,6 @@
 """Conditional herding: the compiled loop equals the specification; the perceptron; moments."""
 
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -66,13 +66,13 @@ def test_retraces_the_loop(
     )
     steps = list(islice(herd(system, engine.weights.copy(), rates=rates), 40))
     given_rows = sparse.csr_array(rows) if is_sparse else rows
-    n_batches = -(-n_rows // min(batch_size, n_rows))
+    n_batches = -(-n_rows // system.size)
     taken = 0
     while taken < 40:  # step by step, since a run ends after a pass without a mistake
         options = {"place": taken, "size": batch_size, "halving": halving}
         taken += engine.run(given_rows, labels, 1, **options)
         step = steps[taken - 1]
-        if batch_size != 3 and min(batch_size, n_rows) in (1, 2, 4):  # else 1/size is rounded
+        if system.size in (1, 2, 4):  # else 1/size is rounded
             np.testing.assert_array_equal(engine.weights, step.weights)
         else:
             np.testing.assert_allclose(engine.weights, step.weights, atol=1e-12)
@@ -86,3 +86,94 @@ def test_retraces_the_loop(
     assert engine.n_wrong == wrong
     predicted = [system.predict(engine.weights, row) for row in rows]
     assert engine.classify(given_rows).tolist() == predicted
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_the_perceptron_is_its_special_case(is_sparse):
+    """After every row the weights are twice those of the perceptron (equations 3.29, 3.30)."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(-8, 9, (200, 5)) / 8
+    labels = (rows @ [1, -2, 0.5, 0, 1] + rng.normal(0, 0.5, 200) > 0).astype(np.intp)
+    given_rows = sparse.csr_array(rows) if is_sparse else rows
+    engine = ConditionalHerd(5, 0, class_codes(2), bias=False, dtype=np.float64)
+    plain = Perceptron(fit_intercept=False, shuffle=False)
+    n_moves, before = 0, np.zeros(5)
+    for i in range(len(rows)):
+        engine.run(given_rows, labels, 1, place=i, size=1)
+        plain.partial_fit(rows[i : i + 1], labels[i : i + 1], classes=[0, 1])
+        np.testing.assert_array_equal(engine.weights, 2 * plain.coef_[0])
+        n_moves += bool((engine.weights != before).any())
+        before = engine.weights.copy()
+    assert engine.n_wrong == n_moves > 20  # a first score of 0 is a mistake
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_moments_meet_at_rate_one_over_t(seed):
+    """Proposition 3.3: the sum of all differences of features is the way of the weights."""
+    rng = np.random.default_rng(seed)
+    rows, labels = rng.normal(size=(10, 2)), rng.integers(3, size=10)  # there are always mistakes
+    engine = ConditionalHerd(2, 3, class_codes(3), dtype=np.float64)
+    engine.weights[:] = rng.normal(size=engine.weights.size)
+    start, times = engine.weights.copy(), [100, 1000, 10_000, 100_000]
+    gaps = []
+    for n_steps in times:
+        engine.run(rows, labels, n_steps - engine.n_steps, place=0, size=10)
+        gaps.append(np.abs(engine.weights - start).max() / n_steps)
+    assert engine.n_wrong > times[-1]
+    assert engine.n_violations == 0
+    slope = np.polyfit(np.log(times), np.log(gaps), 1)[0]
+    assert -1.1 < slope < -0.9
+
+
+@pytest.mark.parametrize("states", [(-1, 1), (0, 1)])
+def test_the_maximum_over_hidden_units_is_that_of_all_of_them(states):
+    rng = np.random.default_rng(7)
+    model = HiddenLabelFeatures(class_codes(3), 3, states)
+    engine = ConditionalHerd(2, 3, class_codes(3), states=states, dtype=np.float64)
+    engine.weights[:] = rng.normal(size=engine.weights.size)
+    rows = rng.normal(size=(20, 2))
+    best = [
+        max(
+            range(3),
+            key=lambda k: max(
+                engine.weights @ model.features(row, k, np.array(z, float))
+                for z in product(states, repeat=3)
+            ),
+        )
+        for row in rows
+    ]
+    assert engine.classify(rows).tolist() == best
+
+
+def test_entropy_trick_halves_and_ends():
+    shares = [entropy_share(t, 3) for t in range(31)]
+    assert shares[:7] == [1, 1, 1, 0.5, 0.5, 0.5, 0.25]
+    assert shares[29] == 0.5**9
+    assert shares[30] == 0
+    assert entropy_share(0, 0) == 0
+
+
+def test_entropy_trick_keeps_hidden_units_from_saturating():
+    """Shifted inputs: without the trick all units are in one state for all rows."""
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(300, 10)) + 5).astype(np.float32)
+    labels = (rows[:, 0] > 5).astype(np.intp) ^ (rows[:, 1] > 5)
+    shares = {}
+    for halving in (0, 100):
+        engine = ConditionalHerd(10, 20, class_codes(2))
+        engine.weights[:] = rng.normal(size=engine.weights.size) * np.repeat(
+            1 / engine.sizes, engine.sizes
+        )
+        engine.rates[:] = 1 / engine.sizes
+        engine.run(rows, labels, 100, place=0, size=10, halving=halving)
+        on = rows @ engine.herd.inputs + engine.herd.biases > 0
+        shares[halving] = np.mean(np.abs(on.mean(axis=0) - 0.5) < 0.45)
+    assert shares[100] > shares[0] + 0.3
+
+
+def test_rows_and_labels_are_checked():
+    model = LabelFeatures(class_codes(2))
+    with pytest.raises(ParameterError, match="rows must be as many as the labels"):
+        ConditionalSystem(model, [[0.0]], [0, 1])
+    with pytest.raises(ParameterError, match="rows must be as many"):
+        ConditionalSystem(model, [], [])

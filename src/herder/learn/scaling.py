@@ -72,9 +72,10 @@ class ColumnScaling:
     def apply(self, rows: Any) -> Any:
         """Return scaled rows in float32, C-contiguous or CSR."""
         if sparse.issparse(rows):
-            scaled = sparse.csr_array(rows, dtype=np.float64)
-            np.clip(scaled.data * self.factor[scaled.indices], -LIMIT, LIMIT, out=scaled.data)
-            found = scaled.astype(np.float32)
+            with np.errstate(over="ignore"):
+                data = np.clip(rows.data * self.factor[rows.indices], -LIMIT, LIMIT)
+            parts = data.astype(np.float32), rows.indices, rows.indptr
+            found = sparse.csr_array(parts, shape=rows.shape)
             if not self.radius:
                 return found
             return sparse.csr_array(sparse.hstack([found, self._last(found)[:, None]], "csr"))

@@ -80,6 +80,8 @@ class VotingHerd:
         self.herd.weights[:] = read_array(arrays, "weights", (size,), kind)
         self.herd.counts[:] = read_array(arrays, "counts", (4,), np.int64, low=0)
         steps = read_array(arrays, "steps", (None,), np.int64, low=1)
+        if not len(steps) or (np.diff(steps) <= 0).any():
+            raise ValueError("steps that do not increase")
         self.steps = steps.tolist()
         self.snapshots = [*read_array(arrays, "snapshots", (len(steps), size), kind)]
         while self.gap * 2 <= (steps[1] - steps[0] if len(steps) > 1 else steps[0]):
