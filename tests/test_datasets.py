@@ -4,8 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from herder import datasets
+from tests.naming import refuses
 
 PAPERS = [
     datasets.abalone,
@@ -42,6 +45,55 @@ def test_the_digits_look_like_digits():
     zero = data.X[data.y == 0].mean(axis=0).reshape(8, 8)
     assert zero[3:5, 3:5].max() < 0.1  # the hole
     assert zero[0, 3] > 0.6  # the top of the ring
+
+
+DRAWN = [datasets.make_banana, datasets.make_lithuanian]
+
+
+@pytest.mark.parametrize("make", DRAWN)
+def test_drawn_sets_are_balanced_and_reproducible(make):
+    data = make(501)
+    assert data.X.shape == (501, 2)
+    assert data.X.dtype == np.float64
+    assert len(data.names) == 2
+    assert np.bincount(data.y).tolist() == [251, 250]
+    np.testing.assert_array_equal(data.X, make(501, random_state=np.random.default_rng(0)).X)
+    assert not np.array_equal(data.X, make(501, random_state=1).X)
+
+
+@pytest.mark.parametrize(
+    ("make", "centres", "radii"),
+    [
+        (datasets.make_banana, [(0, 0), (-3.75, -3.75)], (5, 5)),
+        (datasets.make_lithuanian, [(0, 0), (0, 0)], (10, 6.2)),
+    ],
+)
+def test_drawn_classes_are_noisy_arcs(make, centres, radii):
+    data = make(10_000)
+    for label in (0, 1):
+        radius = np.hypot(*(data.X[data.y == label] - centres[label]).T)
+        # noise across the radius r adds 1 / (2r) to the mean; 5,000 distances spread by 0.014
+        assert radius.mean() == pytest.approx(radii[label] + 0.5 / radii[label], abs=0.06)
+        assert radius.std() == pytest.approx(1, abs=0.04)
+
+
+@pytest.mark.parametrize("make", DRAWN)
+def test_a_line_does_not_separate_what_is_drawn(make):
+    # of both sets lines misclassify 0.15 to 0.18, curves 0.02 to 0.03; 1,000 rows spread by 0.01
+    train, test = make(random_state=1), make(random_state=2)
+    line, curve = (
+        1 - model.fit(train.X, train.y).score(test.X, test.y)
+        for model in (LogisticRegression(), SVC())
+    )
+    assert line > curve + 0.08
+
+
+@pytest.mark.parametrize("make", DRAWN)
+def test_drawn_sets_need_rows_and_a_seed(make):
+    with refuses("n_rows"):
+        make(0)
+    with refuses("random_state", TypeError):
+        make(10, random_state="a")
 
 
 @pytest.mark.parametrize("read", PAPERS + LARGER)

@@ -1,7 +1,7 @@
-"""Data sets: two that come with scikit-learn, and the papers' own from a folder of yours.
+"""Data sets: two that come with scikit-learn, two that are drawn, the papers' own from a folder.
 
-The papers' sets are files (.npz, or texts as .jsonl.gz) in the folder that the environment
-variable ``HERDER_DATA`` names. Nothing is downloaded.
+The papers' sets are files (.npz, or texts as .jsonl.gz) in a folder of yours, which the
+environment variable ``HERDER_DATA`` names. Nothing is downloaded.
 """
 
 import gzip
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from herder._validation import generator, positive_int
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -27,6 +29,8 @@ __all__ = [
     "load_breast_cancer_binary",
     "load_digits_binary",
     "load_spambase",
+    "make_banana",
+    "make_lithuanian",
     "mnist",
     "multidomain_sentiment",
     "newsgroups",
@@ -101,6 +105,71 @@ def load_breast_cancer_binary() -> Dataset:
     names = tuple(str(name).replace(" ", "_") for name in cancer.feature_names)
     text = "30 measurements of 569 tumours, 1 above the mean (scikit-learn); y: 1 is benign."
     return Dataset(above, names, cancer.target, text)
+
+
+def make_banana(
+    n_rows: int = 1000, *, random_state: int | np.random.Generator | None = 0
+) -> Dataset:
+    """Draw two classes in the plane, shaped as bananas that reach into each other.
+
+    As ``gendatb`` of PRTools: points on two arcs of a circle of radius 5, with angles that are
+    uniform over 5/8 of it, and Gaussian noise of standard deviation 1. The second arc is the
+    first one turned by half a circle, and shifted by -3.75 in both directions.
+
+    Parameters
+    ----------
+    n_rows : int, default 1000
+        Rows; classes 0 and 1 take turns.
+    random_state : int, Generator or None, default 0
+        Draws the angles and the noise.
+
+    Examples
+    --------
+    >>> from herder.datasets import make_banana
+    >>> make_banana(100).X.shape
+    (100, 2)
+    """
+    y, place, noise = _drawn(n_rows, random_state)
+    angle = np.where(y == 0, np.pi / 8, -7 * np.pi / 8) + 5 / 4 * np.pi * place
+    points = 5 * np.column_stack([np.sin(angle), np.cos(angle)]) - 3.75 * y[:, None]
+    text = "Two banana-shaped classes in the plane, drawn; y: the class."
+    return Dataset(points + noise, ("x_1", "x_2"), y, text)
+
+
+def make_lithuanian(
+    n_rows: int = 1000, *, random_state: int | np.random.Generator | None = 0
+) -> Dataset:
+    """Draw two classes in the plane, shaped as sausages that are bent around one centre.
+
+    As ``gendatl`` of PRTools, after S. Raudys: points on arcs of 120 degrees about the origin,
+    of radius 10 for class 0 and 6.2 for class 1, with uniform angles, and Gaussian noise of
+    standard deviation 1.
+
+    Parameters
+    ----------
+    n_rows : int, default 1000
+        Rows; classes 0 and 1 take turns.
+    random_state : int, Generator or None, default 0
+        Draws the angles and the noise.
+
+    Examples
+    --------
+    >>> from herder.datasets import make_lithuanian
+    >>> make_lithuanian(100).X.shape
+    (100, 2)
+    """
+    y, place, noise = _drawn(n_rows, random_state)
+    angle = 2 / 3 * np.pi * (place - 0.5)
+    radius = np.where(y == 0, 10.0, 6.2)
+    points = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    text = "Two bent sausages in the plane, one inside the other, drawn; y: the class."
+    return Dataset(points + noise, ("x_1", "x_2"), y, text)
+
+
+def _drawn(n_rows: int, random_state: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+    """Return classes in turns, places along their arcs from 0 to 1, and noise in the plane."""
+    n_rows, rng = positive_int(n_rows, "n_rows"), generator(random_state)
+    return np.arange(n_rows) % 2, rng.random(n_rows), rng.standard_normal((n_rows, 2))
 
 
 def abalone() -> Dataset:

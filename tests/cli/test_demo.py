@@ -17,6 +17,7 @@ def small(monkeypatch):
         "thin": {"N_DRAWS": 2000, "N_RANDOM": 5},
         "moments": {"N_ROWS": 1000},
         "noise": {"STRIDE": 40, "RATES": (0.1,), "N_STREAM": 300},
+        "classify": {"STRIDE": 8, "N_HIDDEN": 10, "N_FOLDS": 2},
         "fields": {"SWEEPS": (100, 200), "N_LEARN": 400, "N_HIDDEN": 2},
     }
     for name, values in sizes.items():
@@ -32,7 +33,7 @@ def test_demo_writes_a_page(small, tmp_path, monkeypatch):
     assert lines[0] == f"{Path('demo', 'index.html')}: herder at work"
     assert sum("(independent columns)" in line for line in lines) == 2
     assert lines[2].split() == ["job", "measured", "herder", "alternative"]
-    assert len(lines) == 3 + 9
+    assert len(lines) == 3 + 10
     assert all("best)" in line for line in lines[3:])
     assert sum("(random)" in line for line in lines) == 2
     html = Path("demo", "index.html").read_text(encoding="utf-8")
@@ -43,6 +44,7 @@ def test_demo_writes_a_page(small, tmp_path, monkeypatch):
         "A table from its pair counts",
         "The loop, step by step",
         "Noisy labels",
+        "Classification with hidden units",
         "Sampling a random field",
         "Imputing missing pixels",
         "To repeat it",

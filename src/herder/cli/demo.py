@@ -20,7 +20,7 @@ from herder.core.summary import Summary, Table, Text
 __all__ = ["JOBS", "demo", "load_job"]
 
 #: Scripts with a function ``job() -> Summary``, which compares in a table and shows in sections.
-JOBS = ("thin", "moments", "noise", "fields")
+JOBS = ("thin", "moments", "noise", "classify", "fields")
 
 PAGE = Path("demo/index.html")
 
@@ -71,7 +71,7 @@ def demo(
     )
     from herder.report import page_html
 
-    text = page_html(summary, command=run.command)
+    text = page_html(summary, command=run.command())
     run.part(output).write_text(text, encoding="utf-8")
     return summary
 

@@ -61,24 +61,25 @@ def refresh(herd: Herd) -> None:
 
 
 @jit_relaxed
-def score(field: NDArray[np.floating], herd: Herd, k: int) -> float:
-    """Return the largest score of a row and a class over the hidden units."""
-    zero, middle, half = herd.states[0], herd.states[3], herd.states[4]
-    total = zero
-    if herd.biases.shape[0] == 0:
+def score(
+    field: NDArray[np.floating],  # (H,), x W
+    own: NDArray[np.floating],  # (H,), what a class adds; its code if there is nothing hidden
+    states: NDArray[np.floating],  # see Herd
+    n_hidden: int,
+) -> float:
+    """Return the largest score of a row and a class over the hidden units, but for its prior."""
+    total = plain = states[0]
+    if n_hidden == 0:
         for m in range(field.shape[0]):
-            total += herd.codes[k, m] * field[m]
-        return total + herd.priors[k]
-    own = herd.classes[k]
+            total += own[m] * field[m]
+        return total
     for j in range(field.shape[0]):
         total += abs(field[j] + own[j])
-    total *= half
-    if middle != zero:
-        plain = zero
-        for j in range(field.shape[0]):
-            plain += field[j] + own[j]
-        total += middle * plain
-    return total + herd.priors[k]
+    if states[3] == states[0]:
+        return states[4] * total
+    for j in range(field.shape[0]):
+        plain += field[j] + own[j]
+    return states[4] * total + states[3] * plain
 
 
 @jit_relaxed
@@ -102,7 +103,8 @@ def _project(rows: Rows, first: int, herd: Herd, size: int) -> None:
 def _compare(labels: NDArray[np.intp], herd: Herd, tipi: NDArray[np.floating]) -> int:
     """Find the mistakes of a batch and what they ask for; add up the Tipi function."""
     zero, low, high = herd.states[0], herd.states[1], herd.states[2]
-    n_wrong, n_hidden = 0, herd.biases.shape[0]
+    n_wrong, n_hidden, states = 0, herd.biases.shape[0], herd.states
+    classes, priors = herd.classes if n_hidden > 0 else herd.codes, herd.priors
     for k in range(herd.codes.shape[0]):
         herd.moved[k] = zero
         for j in range(n_hidden):
@@ -110,12 +112,12 @@ def _compare(labels: NDArray[np.intp], herd: Herd, tipi: NDArray[np.floating]) -
     for i in range(labels.shape[0]):
         field, label = herd.fields[i], labels[i]
         rival, best = -1, zero
-        for k in range(herd.codes.shape[0]):
+        for k in range(classes.shape[0]):
             if k != label:
-                found = score(field, herd, k)
+                found = score(field, classes[k], states, n_hidden) + priors[k]
                 if rival < 0 or found > best:
                     rival, best = k, found
-        own = score(field, herd, label)
+        own = score(field, classes[label], states, n_hidden) + priors[label]
         if own > best:
             continue
         tipi[0] += own - best
@@ -128,7 +130,7 @@ def _compare(labels: NDArray[np.intp], herd: Herd, tipi: NDArray[np.floating]) -
             for m in range(change.shape[0]):
                 change[m] = herd.codes[label, m] - herd.codes[rival, m]
             continue
-        true, other = herd.classes[label], herd.classes[rival]
+        true, other = classes[label], classes[rival]
         given, taken = herd.asked[label], herd.asked[rival]
         for j in range(n_hidden):
             plus = high if field[j] + true[j] > zero else low
@@ -236,10 +238,12 @@ def classify(
 ) -> None:
     """Fill the class of the largest score of each row, the lowest one of equals."""
     refresh(herd)
+    n_hidden, states, priors = herd.biases.shape[0], herd.states, herd.priors
+    classes = herd.classes if n_hidden > 0 else herd.codes
     for i in range(fields.shape[0]):
-        best, top = 0, score(fields[i], herd, 0)
-        for k in range(1, herd.codes.shape[0]):
-            found = score(fields[i], herd, k)
+        best, top = 0, score(fields[i], classes[0], states, n_hidden) + priors[0]
+        for k in range(1, classes.shape[0]):
+            found = score(fields[i], classes[k], states, n_hidden) + priors[k]
             if found > top:
                 best, top = k, found
         labels[i] = best

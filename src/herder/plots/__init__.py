@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: Functions of each module, less the ``plot_`` in front of their names.
 _MODULES = {
+    "conditional": ("boundary", "training"),
     "convergence": ("convergence", "scan_report"),
     "dynamics": ("tipi",),
     "fields": ("couplings", "energies", "sampling", "state"),
@@ -46,6 +47,7 @@ PICTURES = {
     ("RBM", "filters"): ("rbm", "plot_filters"),
     ("HiddenHerder", "samples"): ("rbm", "draw_samples"),
     ("ParametricHerder", "prototypes"): ("rbm", "draw_prototypes"),
+    ("ConditionalHerder", "learning"): ("conditional", "plot_training"),
 }
 
 
