@@ -18,6 +18,7 @@ from herder import (
     NHERD,
     RBM,
     BoltzmannMachine,
+    DiscriminativeRBM,
     EnumeratedSystem,
     GaussianMixture,
     HiddenHerder,
@@ -176,6 +177,17 @@ for low in (0, -1):
         answers_of_rbm,
         lambda machine: machine,
     )
+CASES["discriminative"] = Case(
+    lambda: DiscriminativeRBM(3, max_iter=2, warm_start=True).fit(X, TWO),
+    lambda machine: {
+        "log_proba": machine.predict_log_proba(X),
+        "classes": machine.classes_,
+        "history": machine.history_,
+        "components": machine.components_,
+        "params": machine.get_params(),
+    },
+    lambda machine: machine.fit(X, TWO),
+)
 CASES["rbm-herding"] = Case(
     lambda: RBM(3, method="herding", n_epochs=2).fit(BITS.astype(float)),
     lambda machine: answers_of_rbm(machine) | {"rates": machine.rates_},

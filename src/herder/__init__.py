@@ -41,6 +41,8 @@ _NAMES = {
     "kernel.thinning": "thin",
     "learn.boltzmann": "BoltzmannMachine",
     "learn.comparison": "FitCheck",
+    "learn.conditional": "ConditionalHerder",
+    "learn.discriminative": "DiscriminativeRBM",
     "learn.fit": "FitReport",
     "learn.rbm": "RBM",
     "metrics": "count_distribution kl_divergence total_variation",

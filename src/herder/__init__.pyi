@@ -50,6 +50,8 @@ from herder.kernel.result import Thinning as Thinning
 from herder.kernel.thinning import thin as thin
 from herder.learn.boltzmann import BoltzmannMachine as BoltzmannMachine
 from herder.learn.comparison import FitCheck as FitCheck
+from herder.learn.conditional import ConditionalHerder as ConditionalHerder
+from herder.learn.discriminative import DiscriminativeRBM as DiscriminativeRBM
 from herder.learn.fit import FitReport as FitReport
 from herder.learn.rbm import RBM as RBM
 from herder.metrics import count_distribution as count_distribution

@@ -35,6 +35,7 @@ __all__ = [
     "multidomain_sentiment",
     "newsgroups",
     "newsgroups20",
+    "pendigits",
     "reuters21578",
     "usps",
 ]
@@ -198,6 +199,16 @@ def mnist() -> Dataset:
     names = _pixel_names(images.shape[1])
     text = "MNIST digits, grey 0 to 255, the training images first; y: the digit."
     return Dataset(images.reshape(len(images), -1), names, digit, text)
+
+
+def pendigits() -> Dataset:
+    """Load UCI Pendigits: eight points of each digit; rows from 7,494 on are the test set."""
+    arrays = _arrays("pendigits.npz", "X_train", "y_train", "X_test", "y_test")
+    points = np.concatenate([arrays["X_train"], arrays["X_test"]])
+    digit = np.concatenate([arrays["y_train"], arrays["y_test"]])
+    names = tuple(f"{axis}_{k}" for k in range(1, 9) for axis in "xy")
+    text = "Pendigits (UCI): eight points of a pen, 0 to 100, 30 writers first; y: the digit."
+    return Dataset(points, names, digit, text)
 
 
 def _pixel_names(side: int) -> tuple[str, ...]:

@@ -102,8 +102,11 @@ def shared(name: str) -> Any:
         "machine": lambda: herder.BoltzmannMachine().fit(spins()),
         "rbm": lambda: herder.RBM(3, n_epochs=2).fit(spins()),
         "rbm model": lambda: herder.RBMModel(np.ones((3, 2))),
+        "discriminative": lambda: herder.DiscriminativeRBM(3, max_iter=2).fit(points(), labels()),
         "herder": lambda: herder.MomentHerder().fit(spins()),
         "hidden": lambda: herder.HiddenHerder(3, n_steps=20).fit(spins()),
+        "conditional": lambda: herder.ConditionalHerder(2, max_iter=2).fit(points(), labels()),
+        "plane": lambda: herder.AROW().fit(points()[:, :2], labels()),
         "parametric": lambda: herder.ParametricHerder(
             2, n_hidden=3, n_steps=5, n_tuning_steps=5
         ).fit(spins()),
@@ -819,6 +822,18 @@ def _calls() -> dict[str, Callable[[], Call]]:
             for name in ("transform", "free_energy", "score_samples", "score", "conditional")
         },
         "RBM.sample": method("rbm", "sample", n_samples=3),
+        "DiscriminativeRBM.fit": fitted(
+            "DiscriminativeRBM",
+            n_hidden=lambda: 3,
+            max_iter=lambda: 2,
+            batch_size=lambda: 5,
+            X=X,
+            y=labels,
+        ),
+        **{
+            f"DiscriminativeRBM.{name}": method("discriminative", name, X=X)
+            for name in ("predict", "predict_proba", "predict_log_proba")
+        },
         **{
             f"{name}.fit": fitted(name, n_hidden=lambda: 3, n_steps=lambda: 9, X=S, y=None)
             for name in ("HiddenHerder", "ParametricHerder")
@@ -862,6 +877,8 @@ def _calls() -> dict[str, Callable[[], Call]]:
         ),
         "load_digits_binary": plain(datasets.load_digits_binary),
         "load_breast_cancer_binary": plain(datasets.load_breast_cancer_binary),
+        "make_banana": plain(datasets.make_banana, n_rows=5),
+        "make_lithuanian": plain(datasets.make_lithuanian, n_rows=5),
         "plot_convergence": plain(
             plots.plot_convergence, errors=lambda: {"a": ([1, 2, 4], [1.0, 0.5, 0.2])}, end=drawn
         ),
@@ -877,6 +894,16 @@ def _calls() -> dict[str, Callable[[], Call]]:
             end=drawn,
         ),
         "plot_images": plain(plots.plot_images, rows=lambda: np.eye(4), end=drawn),
+        "plot_training": plain(
+            plots.plot_training, model=lambda: shared("conditional"), end=drawn
+        ),
+        "plot_boundary": plain(
+            plots.plot_boundary,
+            classifier=lambda: shared("plane"),
+            X=lambda: points()[:, :2],
+            y=labels,
+            end=drawn,
+        ),
         "plot_filters": plain(plots.plot_filters, machine=lambda: shared("rbm"), end=drawn),
         "plot_couplings": plain(plots.plot_couplings, model=model, truth=model, end=drawn),
         "plot_energies": plain(

@@ -19,6 +19,7 @@ from safetensors.numpy import save as to_bytes
 
 from herder import (
     RBM,
+    DiscriminativeRBM,
     GaussianMixture,
     HiddenHerder,
     KernelHerder,
@@ -106,6 +107,12 @@ def use_rbm(model: Any) -> Any:
 def use_rbm_model(model: Any) -> Any:
     rows = np.full((1, model.n_visible), model.states[-1])
     return [model.free_energy(rows), model.hidden_probabilities(rows), model.to_state()]
+
+
+def use_discriminative(model: Any) -> Any:
+    rows = rows_for(model, files.ROWS)
+    found = [model.predict(rows), model.predict_log_proba(rows), str(model.summary())]
+    return [*found, model.to_state()]
 
 
 def use_hidden(herder: Any) -> Any:
@@ -196,6 +203,10 @@ def _things() -> dict[str, Thing]:
     found["rbm"] = Thing(lambda: RBM(3, n_epochs=2).fit(files.BITS.astype(float)), use_rbm)
     found["rbm-herding"] = Thing(
         lambda: RBM(2, method="herding", n_epochs=1).fit(files.BITS.astype(float)), use_rbm
+    )
+    found["discriminative"] = Thing(
+        lambda: DiscriminativeRBM(2, max_iter=2).fit(files.ROWS, files.LABELS["two"]),
+        use_discriminative,
     )
     found["hidden"] = Thing(lambda: HiddenHerder(2, n_steps=9).fit(files.BITS), use_hidden)
     found["parametric"] = Thing(

@@ -77,4 +77,4 @@ def test_names_of_classes_may_have_spaces_between(tmp_path):
 def test_help_says_what_features_not_seen_before_do():
     text = " ".join(run("predict", "--help").stdout.split())
     assert "leave the margin as it is" in text
-    assert "make models that give probabilities less sure" in text
+    assert "make models with variances less sure" in text

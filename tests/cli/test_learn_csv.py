@@ -143,7 +143,7 @@ def test_columns_of_words_and_codes_are_no_broken_numbers(tmp_path):
     words = ("learn", path, "-o", out, "--skip-broken")
     told = run(*words, code=2).stderr
     assert f"column 'word' of {path} must hold numbers, got the text 'late' in line 3: " in told
-    assert "--text word for its words, --category word, or --drop word" in told
+    assert "--drop word, or give --category word, or --text word for its words" in told
     path.write_text("zip,label\n" + "10115,x\n" * 50 + "04109,y\n")
     told = run(*words, code=2).stderr
     assert f"column 'zip' of {path} must hold numbers, got the text '04109' in line 52: " in told

@@ -60,7 +60,7 @@ CASES = [
     (("{table}", "--label", "y", "--drop", "y"), "drop must not name the column of label"),
     (
         ("{table}", "--label", "y"),
-        "column 'note' of {table} must hold numbers, got the text 'late' in line 2: --text note",
+        "column 'note' of {table} must hold numbers, got the text 'late' in line 2: --drop note",
     ),
     (("{table}", "--label", "y", "--drop", "note"), "line 3 of {table} must have a finite number"),
     (("{table}", "--label", "y", "--features", "3"), "features must be left out for tables"),
@@ -159,7 +159,7 @@ def test_what_is_read_once_is_learnt_once(tmp_path, monkeypatch):
 def test_rows_to_shuffle_must_fit(tmp_path):
     path = written(tmp_path / "a.svm", GOOD * 3000)
     line = error_line(path, "-o", tmp_path / "m.safetensors", "--shuffle", "--max-memory", "1M")
-    assert "max-memory must be at least 6M for rows to shuffle, got 1M" in line
+    assert "max-memory must be at least 6M for all rows, which are held in memory, got 1M" in line
 
 
 def test_going_on_with_what_does_not_fit(tmp_path):

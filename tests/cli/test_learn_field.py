@@ -354,7 +354,7 @@ def test_a_classifier_does_not_go_on_from_a_machine(binary_csv, tmp_path):
     words += [str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "n.safetensors")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 2
-    assert "--continue must name a classifier, got the BoltzmannMachine of" in result.stderr
+    assert "name a model of herder learn classifier, got the BoltzmannMachine" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def folder(tmp_path, monkeypatch):
         "sample ising:4x4 -n 20 -o states.npz --method herded-gibbs --order checkerboard",
         'learn field "it\'s.csv" -o m.safetensors --alpha 0.01 --drop v --drop w --skip-gaps '
         '--test "it\'s.csv"',
+        "learn conditional 'my draws.csv' -o m.safetensors --label kind --drop w --hidden 5 "
+        "--multi-class one-vs-rest --epochs 2 --random-state 3 --test 'my draws.csv'",
     ],
 )
 def test_the_command_of_a_report_makes_the_same_files(folder, typed):

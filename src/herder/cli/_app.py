@@ -11,6 +11,7 @@ from herder._errors import with_nearest
 from herder.cli.compress import compress, decompress
 from herder.cli.demo import demo as demo_verb
 from herder.cli.learn_classifier import learn_classifier
+from herder.cli.learn_conditional import learn_conditional
 from herder.cli.learn_field import learn_field
 from herder.cli.learn_rbm import learn_rbm
 from herder.cli.moments import moments as moments_verb
@@ -77,8 +78,8 @@ app = typer.Typer(
 learn = typer.Typer(
     name="learn",
     cls=_LearnGroup,
-    help="Learn a model from rows: a classifier (`herder learn TABLE` alone), a random field "
-    "over pairs of columns, or one with hidden units.",
+    help="Learn a model from rows: a classifier (`herder learn TABLE` alone), one with hidden "
+    "units (conditional), a random field over pairs of columns, or one with hidden units (rbm).",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -109,6 +110,7 @@ _add("thin", thin_verb)
 _add("moments", moments_verb)
 _add("synth", synth_verb)
 _add("classifier", learn_classifier, learn)
+_add("conditional", learn_conditional, learn)
 _add("field", learn_field, learn)
 _add("rbm", learn_rbm, learn)
 app.add_typer(learn)

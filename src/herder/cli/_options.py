@@ -20,11 +20,14 @@ __all__ = [
     "Bins",
     "Drop",
     "DropOne",
+    "LabelColumn",
+    "LabelledRows",
     "Missing",
     "Order",
     "RandomState",
     "SkipGaps",
     "Table",
+    "TestRows",
     "Threads",
     "common_options",
     "option",
@@ -85,6 +88,27 @@ BinaryTables: TypeAlias = Annotated[
     typer.Argument(
         metavar="TABLE...",
         help="Tables (.csv, .npy, .npz, .parquet) of 0 and 1, or of -1 and 1.",
+    ),
+]
+LabelledRows: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRAIN...",
+        help="Labelled rows: svmlight lines (.svm, .svmlight, .libsvm, .txt, also with .gz; "
+        "- for the standard input) or tables (.csv, .npy, .npz, .parquet).",
+    ),
+]
+LabelColumn: TypeAlias = Annotated[
+    str | None,
+    option(INPUT, "Labels of a table; `label` by default.", "--label", metavar="COLUMN"),
+]
+TestRows: TypeAlias = Annotated[
+    Path | None,
+    option(
+        INPUT,
+        "Print the error on these rows, after the model is written.",
+        "--test",
+        metavar="FILE",
     ),
 ]
 DropOne: TypeAlias = Annotated[

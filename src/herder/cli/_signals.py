@@ -10,6 +10,7 @@ from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 
 __all__ = [
+    "acknowledge_interrupt",
     "catch_signals",
     "heed_signals",
     "hold_signals",
@@ -56,6 +57,15 @@ def heed_signals() -> None:
     if _received[-1] == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + _received[-1])
+
+
+def acknowledge_interrupt() -> bool:
+    """Return whether Ctrl-C came, and let it raise no more: what it was to end has ended."""
+    came = False
+    while signal.SIGINT in _received:
+        _received.remove(signal.SIGINT)
+        came = True
+    return came
 
 
 @contextmanager

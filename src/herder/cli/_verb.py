@@ -8,7 +8,6 @@ summary, and spells warnings and errors of the library in the options of the com
 import functools
 import inspect
 import logging
-import os
 import shlex
 import sys
 import warnings
@@ -35,7 +34,14 @@ from herder.cli._options import (
     output_option,
     read_number,
 )
-from herder.cli._signals import heed_signals, hold_signals, ignore_signals, release_signals
+from herder.cli._outputs import check_outputs
+from herder.cli._signals import (
+    acknowledge_interrupt,
+    heed_signals,
+    hold_signals,
+    ignore_signals,
+    release_signals,
+)
 from herder.cli._streams import NO_READER, STOPPED, USER_ERROR, Stream, complain
 from herder.cli._terminal import parse_size, print_summary, progress_bar
 from herder.cli._wording import Wording
@@ -80,6 +86,8 @@ class Run:
     ----------
     max_memory : int
         The memory limit in bytes.
+    interrupted : str
+        How to go on, if Ctrl-C ended what was done `until_interrupt`.
     wording : Wording
         Writes options in place of the library's parameters.
     """
@@ -101,19 +109,20 @@ class Run:
         self.report = report
         self._max_memory = max_memory
         self.output_taken = False
+        self.interrupted = ""
         self.written: list[Path] = []
         self._parts: dict[Path, PartFile] = {}
         self._lacking = ""
         self._unheard: OSError | None = None
         self._tasks: dict[str, TaskID] = {}
 
-    @property
-    def command(self) -> str:
-        """What was typed, to be typed again."""
+    def command(self, *, without: Collection[str] = ()) -> str:
+        """Return what was typed, to be typed again, some options left out."""
         words = self.context.command_path.split()
         for parameter in self.context.command.params:
-            value = self.context.params.get(parameter.name or "")
-            if not self.given(parameter.name or "") or value is None:
+            name = parameter.name or ""
+            value = self.context.params.get(name)
+            if name in without or not self.given(name) or value is None:
                 continue
             if isinstance(value, bool):
                 words.append((parameter.opts if value else parameter.secondary_opts)[-1])
@@ -150,6 +159,18 @@ class Run:
             self._tasks[kind] = self.bar.add_task(kind, total=1.0, note="")
         self.bar.update(self._tasks[kind], completed=share, note=detail)
 
+    @contextmanager
+    def until_interrupt(self, remedy: str) -> Iterator[None]:
+        """Let Ctrl-C end what is done here, which meets it in `progress` and keeps what it has.
+
+        The run goes on, and ends with the exit code of an interrupt after its files are written;
+        ``remedy`` is how to go on.
+        """
+        with hold_signals():
+            yield
+            if acknowledge_interrupt():
+                self.interrupted = remedy
+
     def compiling(self) -> None:
         """Show that loops are being compiled, until there is progress."""
         if COMPILING not in self._tasks:
@@ -185,7 +206,8 @@ class Run:
             return ""
         lacking = f"not {_listed(self._parts)}" if self._parts else self._lacking
         are = "was" if len(self.written) == 1 else "were"
-        return f"{_listed(self.written)} {are} written" + (f", but {lacking}" if lacking else "")
+        found = f"{_listed(self.written)} {are} written" + (f", but {lacking}" if lacking else "")
+        return f"{found}; {self.interrupted}" if self.interrupted else found
 
     def with_outcome(self, text: str) -> str:
         """Return the text of an error with the final names of files, and what was written."""
@@ -281,7 +303,7 @@ def verb(
             run = Run(context, names=names, quiet=quiet, max_memory=max_memory, report=page)
             with _user_errors(run):
                 given = _paths(values[name] for name in inputs)
-                _check_outputs(wanted, given, {**values, "report": page})
+                check_outputs(wanted, given, {**values, "report": page})
                 with _library_messages(run), run:
                     summary = function(run, **values)
                     summary = None if summary is None else run.wording.summary(summary)
@@ -289,11 +311,13 @@ def verb(
                         from herder.report import page_html
 
                         source = ", ".join(path.name for path in given)
-                        text = page_html(summary, command=run.command, source=source)
+                        text = page_html(summary, command=run.command(), source=source)
                         run.part(page).write_text(text, encoding="utf-8")
                     run.place()
                 if summary is not None:
                     run.show(summary)
+                if run.interrupted:
+                    raise KeyboardInterrupt
                 ignore_signals()
 
         # typer sees the options of the function, with the context in place of the run
@@ -314,37 +338,6 @@ def _paths(given: Iterable[Any]) -> list[Path]:
     """Return the files of arguments and options, each of which may be left out or a list."""
     lists = [one if isinstance(one, list | tuple) else [one] for one in given]
     return [Path(path) for paths in lists for path in paths if path is not None]
-
-
-def _check_outputs(
-    outputs: Mapping[str, Sequence[str]], inputs: Iterable[Path], values: Mapping[str, Any]
-) -> None:
-    """Check before a long run what would fail after it."""
-    others = [os.path.realpath(path) for path in inputs]
-    for name, suffixes in outputs.items():
-        path = values[name]
-        if path is None:
-            continue
-        if path.suffix.lower() not in suffixes:
-            *before, last = suffixes
-            rule = f"{', '.join(before)} or {last}" if before else last
-            raise ParameterError(name, f"end in {rule}", str(path))
-        final = Path(os.path.realpath(path))  # behind all links
-        if not final.parent.is_dir():
-            raise ParameterError(name, "lie in a folder that exists", str(path))
-        if not os.access(final.parent, os.W_OK | os.X_OK):
-            raise ParameterError(name, "lie in a folder that can be written", str(path))
-        if final.is_symlink():
-            raise ParameterError(name, "name a file", got=f"the loop of links {str(path)!r}")
-        if final.exists() and not final.is_file():
-            kind = "folder" if final.is_dir() else "device or pipe"
-            raise ParameterError(name, "name a file", got=f"the {kind} {str(path)!r}")
-        if str(final) in others:
-            rule = "not be the input or another file of the command"
-            raise ParameterError(name, rule, str(path))
-        others.append(str(final))
-    if values.get("report") is not None:
-        import herder.plots._style  # noqa: F401 (needs matplotlib: better said now than later)
 
 
 def _listed(paths: Iterable[Path]) -> str:

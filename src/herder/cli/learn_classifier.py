@@ -2,19 +2,12 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import Annotated, Any, Literal
 
 from herder._errors import ParameterError
-from herder.cli._options import DropOne, RandomState
+from herder.cli._options import DropOne, LabelColumn, LabelledRows, RandomState, TestRows
 from herder.cli._verb import INPUT, METHOD, MODELS, OUTPUT, Run, option, output_option, verb
 from herder.core.summary import Summary, Text, counted
-
-if TYPE_CHECKING:
-    from herder.data.broken import BrokenRows
-    from herder.data.features import FeatureColumns
-    from herder.data.labelled import LabelledFiles
 
 __all__ = ["learn_classifier"]
 
@@ -47,14 +40,7 @@ SKIP_BROKEN = "--skip-broken leaves such {unit}s out"
 )
 def learn_classifier(
     run: Run,
-    train: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="TRAIN...",
-            help="Labelled rows: svmlight lines (.svm, .svmlight, .libsvm, .txt, also with .gz; "
-            "- for the standard input) or tables (.csv, .npy, .npz, .parquet).",
-        ),
-    ],
+    train: LabelledRows,
     output: Annotated[Path, output_option("File for the model (.safetensors).", "MODEL")],
     algorithm: Annotated[
         Literal["nherd", "arow", "cw", "scw", "pa", "perceptron", "second-order"],
@@ -130,9 +116,7 @@ def learn_classifier(
         option(METHOD, "Take rows in random order; holds all of them in memory.", "--shuffle"),
     ] = False,
     random_state: RandomState = 0,
-    label: Annotated[
-        str | None, option(INPUT, "Labels of a table; `label` by default.", metavar="COLUMN")
-    ] = None,
+    label: LabelColumn = None,
     weight: Annotated[
         str | None, option(INPUT, "Weights of the rows of a table.", metavar="COLUMN")
     ] = None,
@@ -167,12 +151,7 @@ def learn_classifier(
             metavar="N",
         ),
     ] = None,
-    test: Annotated[
-        Path | None,
-        option(
-            INPUT, "Print the error on these rows, after the model is written.", metavar="FILE"
-        ),
-    ] = None,
+    test: TestRows = None,
     start: Annotated[
         Path | None,
         option(
@@ -210,33 +189,23 @@ def learn_classifier(
     if not shuffle:
         run.refuse(("random_state",), "without --shuffle")
     from herder.cli._classifiers import ALGORITHMS, make_model, read_class_weight
+    from herder.cli._labelled import error_lines, open_test, open_train, read_start
     from herder.data.broken import BrokenRows
-    from herder.data.features import choose_columns
-    from herder.data.labelled import InputSpec, open_labelled
     from herder.io import save
+    from herder.online.classifier import OnlineClassifier
     from herder.online.training import BatchTrainer, ProgressTable, train_files
 
     broken = BrokenRows(skip_broken, SKIP_BROKEN)  # replace(broken) counts anew
-    model, kept = (None, None) if start is None else _read_start(start, new_classes)
+    begun = read_start(start, OnlineClassifier, "herder learn classifier")
+    model = begun.model
+    if model is not None and new_classes:
+        _let_classes_come(model, start)
     reading: Any = {"broken": broken, "max_memory": run.max_memory}
-    files = open_labelled(train, role="train", n_features=features, weight=weight, **reading)
-    if not files.tables:
-        run.refuse(("text", "category", "drop", "label", "weight"), "for svmlight lines")
-    elif kept is None:
-        run.refuse(("features",), "for tables")
-    else:
-        run.refuse(("text", "category", "drop"), "with --continue")
-    if kept is not None:
-        files = replace(files, input=kept.for_files(files, "train", start, label))
-    elif files.tables:
-        roles: Any = {"text": text, "category": category, "drop": drop, "hash_bits": hash_bits}
-        columns = choose_columns(files.tables[0], label=label, weight=weight, **roles)
-        if model is not None:
-            _require_columns(model, columns, start)
-        files = replace(files, input=InputSpec(columns, normalise))
-    else:
-        files = replace(files, input=InputSpec(None, normalise))
-    tests = None if test is None else _open_test(test, files, reading)
+    roles: Any = {"label": label, "weight": weight, "text": text, "category": category}
+    roles |= {"drop": drop, "hash_bits": hash_bits}
+    options: Any = {"normalise": normalise, "n_features": features, "weight": weight, **reading}
+    files = open_train(run, train, begun, roles, **options)
+    tests = None if test is None else open_test(test, files, reading)
     scan = files.scan(broken, run.progress) if files.can_repeat else None
     if tests is not None and tests.can_repeat:
         tests.scan(replace(broken), run.progress)
@@ -267,8 +236,8 @@ def learn_classifier(
     seed = random_state if shuffle else None
     # broken lines of a file have been counted by now
     again = replace(broken) if scan else broken
-    options: Any = {"epochs": epochs, "seed": seed, "progress": run.progress}
-    count = train_files(trainer, files, again, table, **options)
+    passes: Any = {"epochs": epochs, "seed": seed, "progress": run.progress}
+    count = train_files(trainer, files, again, table, **passes)
     save(model, run.part(output), meta={"input": asdict(files.input)})
     rows = f" of these rows, {model.progressive_error_:.4f} with those before" if start else ""
     wrongly = "rows predicted wrongly before they were learnt"
@@ -281,7 +250,7 @@ def learn_classifier(
         )
     if tests is not None:
         run.place("not tested")
-        lines += _test_lines(run, tests, model, replace(broken))
+        lines += error_lines(run, tests, model, replace(broken))
     size = f"{len(model.classes_)} class{'es' * (len(model.classes_) != 1)}"
     title = f"{type(model).__name__}, {size}, {counted(model.n_features_in_, 'feature')}"
     title += f", {counted(count.rows, 'row')}" + (f" in {epochs} passes" if epochs > 1 else "")
@@ -289,57 +258,12 @@ def learn_classifier(
     return Summary(title, [Text(line) for line in lines])
 
 
-def _read_start(path: Path, new_classes: bool) -> tuple[Any, Any]:
-    """Read the model that goes on, and how its rows became features if that is known."""
-    from herder.data.labelled import InputSpec
-    from herder.io import read_model
-
-    model, meta = read_model(path)
-    if not hasattr(model, "classes_"):
-        kind = type(model).__name__
-        raise ParameterError("start", "name a classifier", got=f"the {kind} of {path}")
-    if new_classes and model.new_classes == "error":
-        if len(model.classes_) == 2:
-            raise ParameterError(
-                "new_classes",
-                f"be given when a model is begun: {path} has one set of weights for its two "
-                "classes, and no room for more",
-            )
-        model.set_params(new_classes="add")
-    return model, InputSpec.of_model(path, meta)
-
-
-def _require_columns(model: Any, columns: "FeatureColumns", start: Path | None) -> None:
-    """Refuse columns that are not the features of a model saved from Python."""
-    names = getattr(model, "feature_names_in_", None)
-    is_other = names is not None and tuple(names) != columns.numbers
-    if columns.width != model.n_features_in_ or is_other:
+def _let_classes_come(model: Any, path: Path | None) -> None:
+    """Let a model that goes on take classes that it has not seen."""
+    if model.new_classes == "error" and len(model.classes_) == 2:
         raise ParameterError(
-            "train",
-            f"have the {model.n_features_in_:,} features of {start}",
-            got=f"{columns.width:,}: {', '.join(columns.numbers[:5])}",
+            "new_classes",
+            f"be given when a model is begun: {path} has one set of weights for its two "
+            "classes, and no room for more",
         )
-
-
-def _open_test(path: Path, files: "LabelledFiles", reading: dict[str, Any]) -> "LabelledFiles":
-    from herder.data.labelled import open_labelled
-    from herder.data.svmlight import STDIN
-
-    if path == STDIN and STDIN in files.paths:
-        raise ParameterError("test", "not be the standard input if the rows come from it", got="-")
-    tests = open_labelled([path], role="test", input=files.input, **reading)
-    if bool(tests.tables) != bool(files.tables):
-        raise ParameterError("test", "be a file like the one to learn from", str(path))
-    return tests
-
-
-def _test_lines(run: Run, tests: "LabelledFiles", model: Any, broken: "BrokenRows") -> list[str]:
-    from herder.online.prediction import ErrorCount, Predictor
-
-    errors, predictor = ErrorCount(model.classes_), Predictor(model)
-    for batch, found in predictor.predict_files(tests, broken):
-        errors.add(batch, found)
-        run.progress(batch.done / (tests.size or 1), "testing")
-    if not errors.rows + errors.unknown:
-        raise tests.no_rows(broken)
-    return errors.lines(f"error on {tests.paths[0]}") + broken.lines()
+    model.set_params(new_classes="add")

@@ -97,10 +97,11 @@ def predict(
 ) -> Summary:
     """Predict the labels of rows.
 
-    The columns are, for each row in turn: label, probability (of models with variances) and
-    margin, which is how far the label is ahead of the next one. If the rows have labels of their
-    own, the error is printed. Svmlight rows may have features that the model has not seen: they
-    leave the margin as it is, and make models that give probabilities less sure.
+    The columns are, for each row in turn: label, probability (of models with variances; the
+    share of votes of conditional herding) and margin, which is how far the label is ahead of the
+    next one. If the rows have labels of their own, the error is printed. Svmlight rows may have
+    features that the model has not seen: they leave the margin as it is, and make models with
+    variances less sure.
 
     A random field has no labels: it fills the gaps of a table (empty cells, NA, N/A, NaN, null,
     None and ?), each with its more probable value given the other cells of the row, and is

@@ -136,11 +136,11 @@ def choose_columns(
     source: TableSource,
     *,
     label: str | None,
-    weight: str | None,
-    text: Sequence[str],
-    category: Sequence[str],
     drop: Sequence[str],
-    hash_bits: int,
+    weight: str | None = None,
+    text: Sequence[str] = (),
+    category: Sequence[str] = (),
+    hash_bits: int = 20,
 ) -> FeatureColumns:
     """Decide what each column of a table is for; columns of text must have been given a role."""
     path = source.path
@@ -300,7 +300,8 @@ def _require_numbers(source: TableSource, name: str, block: Block) -> None:
     n_values = sum(value is not None for value in values)
     is_code = any(is_digits(values[k]) for k in words)
     if not is_csv or is_code or 2 * len(words) >= n_values:
-        remedy = f"--text {name} for its words, --category {name}, or --drop {name}"
+        words_too = f"category={name!r}, or text={name!r} for its words"
+        remedy = f"drop={name!r}, or give {words_too}"
         raise ValueError(f"{_text_rule(source, name, block, words[0])}: {remedy}")
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from herder._errors import ParameterError
+from herder._validation import require_memory
 from herder.core.lanes import Progress
 from herder.core.plain import read_record
 from herder.core.state import ModelFileError
 from herder.core.summary import counted
-from herder.data.batches import Batch
+from herder.data.batches import Batch, join_batches
 from herder.data.broken import BrokenRows
 from herder.data.features import FeatureColumns, read_features
 from herder.data.source import TableSource, file_stamp, require_unchanged, silent
@@ -192,6 +193,21 @@ class LabelledFiles:
             raise self.no_rows(broken)
         columns = self.input.columns
         return LabelledScan(n_rows, width if columns is None else columns.width, labels)
+
+    def whole(
+        self, broken: BrokenRows, max_memory: int, progress: Progress = silent, remedy: str = ""
+    ) -> Batch:
+        """Read all rows; ``remedy`` is what to do if they do not fit into memory."""
+        kept: list[Batch] = []
+        for batch in self.batches(broken):
+            kept.append(batch)
+            # the rows, and once more while they are put together
+            needed = 2 * sum(part.nbytes for part in kept)
+            require_memory(needed, max_memory, "all rows, which are held in memory", remedy)
+            progress(batch.done / (self.size or 1), "reading all rows")
+        if not sum(map(len, kept)):
+            raise self.no_rows(broken)
+        return join_batches(kept)
 
     def no_rows(self, broken: BrokenRows) -> ValueError:
         """Return the error of files without rows."""

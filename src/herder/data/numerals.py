@@ -17,6 +17,7 @@ __all__ = [
     "SPECIAL",
     "LabelKind",
     "as_floats",
+    "class_kind",
     "is_digits",
     "is_int",
     "is_number",
@@ -80,6 +81,11 @@ def label_kind(names: Iterable[str]) -> LabelKind:
                 f"labels must be classes, whole numbers or words, got the measurement {name}"
             )
     return "int"
+
+
+def class_kind(classes: NDArray[Any]) -> LabelKind:
+    """Return whether the classes of a model are whole numbers or words."""
+    return "text" if classes.dtype.kind in "UO" else "int"
 
 
 def label_value(name: str, kind: LabelKind) -> int | str:

@@ -54,9 +54,6 @@ from herder.online.inputs import RowsLike, distinct_labels, place_labels, read_k
 
 __all__ = ["ConditionalHerder"]
 
-#: How more than two classes are distinguished.
-PROCEDURES = ("joint", "one-vs-rest")
-
 #: Numbers in one block of rows that are classified: 64 MB.
 BLOCK = 2**24
 
@@ -227,37 +224,14 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
-        """Return the share of votes for each class; of one-vs-rest they are divided by their sum.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            The rows.
-        """
+        """Return the share of votes for each class; of one-vs-rest, divided by their sum."""
         shares = self._shares(X)
         totals = shares.sum(axis=1, keepdims=True)
         even = np.full_like(shares, 1 / shares.shape[1])
         return np.divide(shares, totals, even, where=totals > 0)
 
-    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
-        """Return the share of votes for each class; of two classes, by how much the second leads.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            The rows.
-        """
-        shares = self._shares(X)
-        return shares[:, 1] - shares[:, 0] if shares.shape[1] == 2 else shares
-
     def predict(self, X: RowsLike) -> NDArray[Any]:
-        """Return the class with most votes.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            The rows.
-        """
+        """Return the class with most votes of each row."""
         shares = self._shares(X)
         return self.classes_[shares.argmax(axis=1)]
 
@@ -346,7 +320,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         n_hidden = non_negative_int(self.n_hidden, "n_hidden")
         states = tuple(self.states) if isinstance(self.states, Sequence) else self.states
         one_of(states, "states", ((-1, 1), (0, 1)))
-        one_of(self.multi_class, "multi_class", PROCEDURES)
+        one_of(self.multi_class, "multi_class", ("joint", "one-vs-rest"))
         limit = positive_int(self.n_snapshots, "n_snapshots")
         share(self.burn_in, "burn_in")
         n_herds = n_classes = len(self.classes_)
@@ -377,8 +351,9 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
 
     def _course(self) -> str:
         """Return how far learning is, for a progress bar."""
-        error = f"training error {self.history_[-1]:.4f}" if self.n_iter_ else "first pass"
-        return f"pass {self.n_iter_ + 1}, {error}"
+        if not self.n_iter_:
+            return "first pass"
+        return f"training error {self.history_[-1]:.4f} in pass {self.n_iter_}"
 
     def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Return the place of each label among the classes."""
@@ -417,7 +392,8 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         except KeyboardInterrupt:
             if not self.n_iter_:
                 raise
-            warnings.warn(
-                f"interrupted after {self.n_iter_} passes; the model so far is kept",
-                stacklevel=3,
-            )
+            done = f"{self.n_iter_} pass{'es' * (self.n_iter_ > 1)}"
+            warnings.warn(f"interrupted after {done}; the model so far is kept", stacklevel=3)
+        else:
+            if progress is not None:
+                progress(1.0, f"learning, {self._course()}")

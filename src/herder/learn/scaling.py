@@ -71,6 +71,8 @@ class ColumnScaling:
 
     def apply(self, rows: Any) -> Any:
         """Return scaled rows in float32, C-contiguous or CSR."""
+        if sparse.issparse(rows) and self.centre.any():
+            rows = rows.toarray()  # learnt from dense rows
         if sparse.issparse(rows):
             with np.errstate(over="ignore"):
                 data = np.clip(rows.data * self.factor[rows.indices], -LIMIT, LIMIT)

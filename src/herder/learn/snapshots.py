@@ -10,8 +10,8 @@ from herder.fields.conditional_engine import ConditionalHerd
 
 __all__ = ["VotingHerd"]
 
-#: Most updates between two looks at the clock, the user and the weights.
-STRIDE = 1000
+#: Products of inputs and weights between two looks at the user: some tenths of a second.
+STRIDE = 2**30
 
 
 class VotingHerd:
@@ -30,34 +30,31 @@ class VotingHerd:
 
     def __init__(self, herd: ConditionalHerd, limit: int) -> None:
         self.herd, self.limit, self.gap = herd, limit, 1
-        self.steps: list[int] = []
-        self.snapshots: list[NDArray[Any]] = []
+        self.kept: list[tuple[int, NDArray[Any]]] = []  # updates so far, and the weights
 
     def twin(self) -> Self:
         """Return a copy, which learns apart."""
         new = type(self)(self.herd.twin(), self.limit)
-        new.gap, new.steps, new.snapshots = self.gap, [*self.steps], [*self.snapshots]
+        new.gap, new.kept = self.gap, [*self.kept]
         return new
 
     def stride(self, inputs: Any, labels: NDArray[np.intp], end: int, **how: int) -> None:
         """Take some of the updates up to number ``end``."""
         now, n_batches = self.herd.n_steps, -(-len(labels) // how["size"])
-        n_steps = min(end - now, self.gap - now % self.gap, STRIDE)
+        most = 1 + STRIDE // (how["size"] * self.herd.weights.size)
+        n_steps = min(end - now, self.gap - now % self.gap, most)
         self.herd.run(inputs, labels, n_steps, place=now % n_batches, **how)
         if self.herd.n_steps % self.gap:
             return
-        self.steps.append(self.herd.n_steps)
-        self.snapshots.append(self.herd.weights.copy())
-        while len(self.steps) > self.limit:
+        self.kept.append((self.herd.n_steps, self.herd.weights.copy()))
+        while len(self.kept) > self.limit:
             self.gap *= 2
-            kept = [i for i, step in enumerate(self.steps) if step % self.gap == 0]
-            self.steps = [self.steps[i] for i in kept]
-            self.snapshots = [self.snapshots[i] for i in kept]
+            self.kept = [pair for pair in self.kept if pair[0] % self.gap == 0]
 
     def voters(self, burn_in: float) -> list[NDArray[Any]]:
         """Return the snapshots after a share of the updates."""
-        pairs = zip(self.steps, self.snapshots, strict=True)
-        return [weights for step, weights in pairs if step > burn_in * self.steps[-1]]
+        first = burn_in * self.kept[-1][0]
+        return [weights for step, weights in self.kept if step > first]
 
     def shares(self, inputs: Any, burn_in: float) -> NDArray[np.float64]:
         """Return the share of votes for each class of each row."""
@@ -71,8 +68,8 @@ class VotingHerd:
     def arrays(self) -> Arrays:
         """Return the weights, the counts and the snapshots, by name."""
         found = {"weights": self.herd.weights, "counts": self.herd.counts}
-        steps = np.array(self.steps, np.int64)
-        return found | {"steps": steps, "snapshots": np.array(self.snapshots)}
+        steps, snapshots = zip(*self.kept, strict=True)
+        return found | {"steps": np.array(steps, np.int64), "snapshots": np.array(snapshots)}
 
     def restore(self, arrays: Arrays) -> None:
         """Take what `arrays` gave."""
@@ -82,7 +79,7 @@ class VotingHerd:
         steps = read_array(arrays, "steps", (None,), np.int64, low=1)
         if not len(steps) or (np.diff(steps) <= 0).any():
             raise ValueError("steps that do not increase")
-        self.steps = steps.tolist()
-        self.snapshots = [*read_array(arrays, "snapshots", (len(steps), size), kind)]
+        snapshots = read_array(arrays, "snapshots", (len(steps), size), kind)
+        self.kept = [*zip(steps.tolist(), snapshots, strict=True)]
         while self.gap * 2 <= (steps[1] - steps[0] if len(steps) > 1 else steps[0]):
             self.gap *= 2

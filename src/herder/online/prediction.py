@@ -15,7 +15,7 @@ from herder.core.summary import counted
 from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
 from herder.data.labelled import LabelledFiles
-from herder.data.numerals import LabelKind, label_value
+from herder.data.numerals import LabelKind, class_kind, label_value
 
 __all__ = ["ErrorCount", "Prediction", "Predictor"]
 
@@ -56,7 +56,7 @@ class ErrorCount:
     """
 
     def __init__(self, classes: NDArray[Any]) -> None:
-        self.kind: LabelKind = "text" if classes.dtype.kind in "UO" else "int"
+        self.kind: LabelKind = class_kind(classes)
         self.places = {value: k for k, value in enumerate(classes.tolist())}
         self.classes = classes
         self.rows = self.wrong = self.unknown = self.unlabelled = 0
@@ -101,8 +101,9 @@ class Predictor:
 
     Parameters
     ----------
-    model : OnlineClassifier
-        Fitted; it is not changed.
+    model : classifier
+        Fitted; it is not changed. Probabilities are the scores of one that is no
+        `OnlineClassifier`; features that it has not seen are left out.
 
     Attributes
     ----------
@@ -114,16 +115,18 @@ class Predictor:
         self.model = copy.copy(model)
         self.width = model.n_features_in_
         self.unseen = 0
+        self.is_online = hasattr(model, "widen")
         with suppress(ParameterError):  # a model that keeps rows has no prior of features
-            self.model.widen(self.width + 1)
+            if self.is_online:
+                self.model.widen(self.width + 1)
 
     def predict(self, batch: Batch) -> Prediction:
         """Predict the rows of a batch, whose columns are the features in their order."""
         X, model = self._fitted(batch.X), self.model
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            scores = model.decision_function(X)
             chances = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+            scores: Any = model.decision_function(X) if self.is_online else chances
         if scores.ndim == 1:
             places = (scores > 0).astype(np.intp)
             margins = np.abs(scores)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from herder._validation import fit_rows, require_memory, row_weights
 from herder.core.lanes import Progress
 from herder.core.summary import listed
-from herder.data.batches import Batch, join_batches
+from herder.data.batches import Batch
 from herder.data.broken import BrokenRows
 from herder.data.labelled import LabelledFiles
-from herder.data.numerals import LabelKind, label_kind, label_value
+from herder.data.numerals import LabelKind, class_kind, label_kind, label_value
 
 __all__ = ["BatchTrainer", "ProgressTable", "TrainingCount", "train_files"]
 
@@ -85,7 +85,7 @@ class BatchTrainer:
         self.is_new = not hasattr(model, "classes_")
         if not self.is_new:
             self.classes = model.classes_.tolist()
-            self.kind = "text" if model.classes_.dtype.kind in "UO" else "int"
+            self.kind = class_kind(model.classes_)
             self.width = model.n_features_in_
         self._known = set(self.classes)
 
@@ -287,7 +287,9 @@ def train_files(
     progress : callable
         Called with the share of a pass that is done, and what is being done.
     """
-    held = None if seed is None else _hold(trainer, files, broken, progress)
+    held = None
+    if seed is not None:
+        held = files.whole(broken, trainer.max_memory, progress, "shuffle the file's lines")
     size = (files.size if held is None else len(held)) or 1
     rng = np.random.default_rng(seed)
     first = TrainingCount()
@@ -316,22 +318,6 @@ def train_files(
                 f"updates {updates:.4f}"
             )
     return first
-
-
-def _hold(
-    trainer: BatchTrainer, files: LabelledFiles, broken: BrokenRows, progress: Progress
-) -> Batch:
-    """Read all rows into memory, to take them in any order."""
-    kept: list[Batch] = []
-    for batch in files.batches(broken):
-        kept.append(batch)
-        # the rows, and once more while they are put together
-        needed = 2 * sum(part.nbytes for part in kept)
-        require_memory(needed, trainer.max_memory, "rows to shuffle", "shuffle the file's lines")
-        progress(batch.done / (files.size or 1), "reading again")
-    if not sum(map(len, kept)):
-        raise files.no_rows(broken)
-    return join_batches(kept)
 
 
 def _mixed(held: Batch, rng: np.random.Generator) -> Iterator[Batch]:
