@@ -1,68 +1,46 @@
-"""Table 3.1: errors of the voted perceptron, discriminative RBMs and conditional herding."""
+"""Table 3.1, joint procedure: voted perceptron, discriminative RBMs, conditional herding."""
 
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from herder import Perceptron
 from herder.fields.conditional import class_codes
 from herder.fields.conditional_engine import ConditionalHerd
-from papers.chen2013_thesis.classifiers import NAMES, choose, classifier, error, splits
+from papers.chen2013_thesis.classifiers import NAMES, Cell, fill
 from papers.claims import Row
 
-#: Columns of both halves of the table: methods and numbers of hidden units.
-COLUMNS = {
-    "one-vs-rest": [("vp", 0), ("drbm", 100), ("drbm", 200), ("ch", 100), ("ch", 200)],
-    "joint": [
-        ("vp", 0),
-        *(("drbm", n_hidden) for n_hidden in (50, 100, 500)),
-        *(("ch", n_hidden) for n_hidden in (50, 100, 500)),
-    ],
-}
+#: Methods and numbers of hidden units.
+COLUMNS = [
+    ("vp", 0),
+    ("drbm", 50),
+    ("drbm", 100),
+    ("drbm", 500),
+    ("ch", 50),
+    ("ch", 100),
+    ("ch", 500),
+]
 
 #: Cells that the thesis leaves out.
-EMPTY = {("news", "joint", "drbm", 50), ("news", "joint", "ch", 50)}
+EMPTY = {("news", "drbm", 50), ("news", "ch", 50)}
 
-Cell = tuple[str, str, str, int]
+
+def run(quick: bool, folder: Path) -> list[Row]:
+    """Fill the table."""
+    rows = [fill(cell, quick) for cell in cells(quick)]
+    return [*rows, *_statements({row.id: row.ours for row in rows}, quick), *laws(quick)]
 
 
 def cells(quick: bool) -> list[Cell]:
     """Return data set, procedure, method and hidden units of each number."""
     if quick:
         return [("digits", "joint", "vp", 0), ("digits", "joint", "ch", 50)]
-    found = [
-        (name, procedure, method, n_hidden)
+    return [
+        (name, "joint", method, n_hidden)
         for name in NAMES
-        for procedure, columns in COLUMNS.items()
-        for method, n_hidden in columns
+        for method, n_hidden in COLUMNS
+        if (name, method, n_hidden) not in EMPTY
     ]
-    return [cell for cell in found if cell not in EMPTY]
-
-
-def run(quick: bool, folder: Path) -> list[Row]:
-    """Fill the table, two cells at a time."""
-    todo = cells(quick)
-    if quick:
-        found = [_fill(cell, {"max_iter": 10}) for cell in todo]
-    else:
-        kinds = sorted({(name, method) for name, _, method, _ in todo})
-        jobs = Parallel(n_jobs=2)
-        settings = dict(zip(kinds, jobs(delayed(choose)(*kind) for kind in kinds), strict=True))
-        found = jobs(delayed(_fill)(cell, settings[cell[0], cell[2]]) for cell in todo)
-    rows = [row for row in found if row is not None]
-    return [*rows, *_statements({row.id: row.ours for row in rows}, quick), *laws(quick)]
-
-
-def _fill(cell: Cell, setting: dict[str, float]) -> Row:
-    """Return the mean error over the folds, and its standard deviation if there are several."""
-    name, procedure, method, n_hidden = cell
-    model = classifier(method, procedure, n_hidden, **setting)
-    errors = [error(model, split) for split in splits(name)]
-    told = ", ".join(f"{key} {value:g}" for key, value in setting.items())
-    key = ".".join([*(["quick"] if name == "digits" else []), *map(str, cell)])
-    spread = float(np.std(errors)) if len(errors) > 1 else None
-    return Row(key, float(np.mean(errors)), spread=spread, note=f"{told}.")
 
 
 def _statements(errors: dict[str, float], quick: bool) -> list[Row]:
