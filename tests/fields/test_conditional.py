@@ -47,6 +47,7 @@ def engine_and_system(rows, labels, n_classes, n_hidden, states, bias, **how):
 
 @given(
     n_rows=st.integers(1, 12),
+    n_inputs=st.sampled_from([3, 9]),
     n_classes=st.integers(2, 4),
     n_hidden=st.integers(0, 3),
     states=st.sampled_from([(-1, 1), (0, 1)]),
@@ -57,9 +58,9 @@ def engine_and_system(rows, labels, n_classes, n_hidden, states, bias, **how):
     seed=st.integers(0, 99),
 )
 def test_retraces_the_loop(
-    n_rows, n_classes, n_hidden, states, batch_size, halving, is_sparse, bias, seed
+    n_rows, n_inputs, n_classes, n_hidden, states, batch_size, halving, is_sparse, bias, seed
 ):
-    rows, labels = problem(n_rows, 3, n_classes, seed)
+    rows, labels = problem(n_rows, n_inputs, n_classes, seed)
     how = {"batch_size": batch_size, "halving": halving}
     engine, system, rates = engine_and_system(
         rows, labels, n_classes, n_hidden, states, bias, **how
@@ -86,6 +87,16 @@ def test_retraces_the_loop(
     assert engine.n_wrong == wrong
     predicted = [system.predict(engine.weights, row) for row in rows]
     assert engine.classify(given_rows).tolist() == predicted
+
+
+def test_large_batches_retrace():
+    """Which are multiplied by BLAS; products of these numbers are exact in any order."""
+    rows, labels = problem(64, 9, 3, seed=1)
+    how = {"batch_size": 32, "halving": 4}
+    engine, system, rates = engine_and_system(rows, labels, 3, 4, (-1, 1), True, **how)
+    steps = list(islice(herd(system, engine.weights.copy(), rates=rates), 30))
+    engine.run(rows, labels, 30, place=0, size=32, halving=4)
+    np.testing.assert_array_equal(engine.weights, steps[-1].weights)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from herder._numba import jit_relaxed
 
+#: Batches of fewer rows are multiplied here, larger ones by BLAS.
+FEW_ROWS = 20
+
 
 class Rows(NamedTuple):
     """Inputs and labels; dense or CSR, one of the two is empty."""
@@ -83,11 +86,47 @@ def score(
 
 
 @jit_relaxed
+def _multiply(
+    inputs: NDArray[np.floating],  # (size, d)
+    weights: NDArray[np.floating],  # (d, H)
+    fields: NDArray[np.floating],  # (size, H), filled
+) -> None:
+    """Fill the product of few rows: BLAS would copy all weights first."""
+    n_rows, n_inputs = inputs.shape
+    n_columns, whole = weights.shape[1], inputs.shape[1] - inputs.shape[1] % 4
+    fields[:] = inputs.dtype.type(0)
+    for i in range(0, n_rows - 1, 2):
+        x, y, f, g = inputs[i], inputs[i + 1], fields[i], fields[i + 1]
+        for a in range(0, whole, 4):
+            x0, x1, x2, x3 = x[a], x[a + 1], x[a + 2], x[a + 3]
+            y0, y1, y2, y3 = y[a], y[a + 1], y[a + 2], y[a + 3]
+            w0, w1, w2, w3 = weights[a], weights[a + 1], weights[a + 2], weights[a + 3]
+            for j in range(n_columns):
+                f[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
+                g[j] += y0 * w0[j] + y1 * w1[j] + y2 * w2[j] + y3 * w3[j]
+        for a in range(whole, n_inputs):
+            x0, y0, w0 = x[a], y[a], weights[a]
+            for j in range(n_columns):
+                f[j] += x0 * w0[j]
+                g[j] += y0 * w0[j]
+    for i in range(n_rows - n_rows % 2, n_rows):
+        x, f = inputs[i], fields[i]
+        for a in range(n_inputs):
+            x0, w0 = x[a], weights[a]
+            for j in range(n_columns):
+                f[j] += x0 * w0[j]
+
+
+@jit_relaxed
 def _project(rows: Rows, first: int, herd: Herd, size: int) -> None:
     """Fill the fields of a batch."""
     fields = herd.fields
     if rows.dense.shape[0] > 0:
-        np.dot(rows.dense[first : first + size], herd.inputs, fields[:size])
+        part = rows.dense[first : first + size]
+        if size < FEW_ROWS:
+            _multiply(part, herd.inputs, fields)
+        else:
+            np.dot(part, herd.inputs, fields)
         return
     for i in range(size):
         field = fields[i]
