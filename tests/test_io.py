@@ -18,6 +18,7 @@ from herder import (
     NHERD,
     RBM,
     BoltzmannMachine,
+    ConditionalHerder,
     DiscriminativeRBM,
     EnumeratedSystem,
     GaussianMixture,
@@ -188,6 +189,20 @@ CASES["discriminative"] = Case(
     },
     lambda machine: machine.fit(X, TWO),
 )
+for kind in ("joint", "one-vs-rest"):
+    CASES[f"conditional-{kind}"] = Case(
+        lambda k=kind: ConditionalHerder(3, max_iter=2, multi_class=k, warm_start=True).fit(
+            X, TWO
+        ),
+        lambda model: {
+            "proba": model.predict_proba(X),
+            "classes": model.classes_,
+            "history": model.history_,
+            "updates": model.n_updates_,
+            "params": model.get_params(),
+        },
+        lambda model: model.fit(X, TWO),
+    )
 CASES["rbm-herding"] = Case(
     lambda: RBM(3, method="herding", n_epochs=2).fit(BITS.astype(float)),
     lambda machine: answers_of_rbm(machine) | {"rates": machine.rates_},

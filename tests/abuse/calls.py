@@ -830,6 +830,21 @@ def _calls() -> dict[str, Callable[[], Call]]:
             X=X,
             y=labels,
         ),
+        "ConditionalHerder.fit": fitted(
+            "ConditionalHerder",
+            n_hidden=lambda: 3,
+            max_iter=lambda: 2,
+            batch_size=lambda: 5,
+            X=X,
+            y=labels,
+        ),
+        "ConditionalHerder.partial_fit": method(
+            "conditional", "partial_fit", fresh=True, X=X, y=labels, classes=None
+        ),
+        **{
+            f"ConditionalHerder.{name}": method("conditional", name, X=X)
+            for name in ("predict", "predict_proba")
+        },
         **{
             f"DiscriminativeRBM.{name}": method("discriminative", name, X=X)
             for name in ("predict", "predict_proba", "predict_log_proba")

@@ -19,6 +19,7 @@ from safetensors.numpy import save as to_bytes
 
 from herder import (
     RBM,
+    ConditionalHerder,
     DiscriminativeRBM,
     GaussianMixture,
     HiddenHerder,
@@ -115,6 +116,13 @@ def use_discriminative(model: Any) -> Any:
     return [*found, model.to_state()]
 
 
+def use_conditional(model: Any) -> Any:
+    rows = rows_for(model, files.ROWS)
+    labels = model.classes_[np.arange(len(rows)) % len(model.classes_)]
+    found = [model.predict_proba(rows), str(model.summary()), model.to_state()]
+    return [*found, model.partial_fit(rows, labels).predict(rows)]
+
+
 def use_hidden(herder: Any) -> Any:
     rows = rows_for(herder, files.BITS[:20])
     rows = rows if herder.to_state()[1]["low"] == 0 else 2 * rows - 1
@@ -208,6 +216,13 @@ def _things() -> dict[str, Thing]:
         lambda: DiscriminativeRBM(2, max_iter=2).fit(files.ROWS, files.LABELS["two"]),
         use_discriminative,
     )
+    for kind in ("joint", "one-vs-rest"):
+        found[f"conditional-{kind}"] = Thing(
+            lambda k=kind: ConditionalHerder(2, multi_class=k, max_iter=2, n_snapshots=3).fit(
+                files.ROWS, files.LABELS["three"]
+            ),
+            use_conditional,
+        )
     found["hidden"] = Thing(lambda: HiddenHerder(2, n_steps=9).fit(files.BITS), use_hidden)
     found["parametric"] = Thing(
         lambda: ParametricHerder(2, n_hidden=2, n_steps=3, n_tuning_steps=3).fit(files.BITS),
