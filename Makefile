@@ -4,8 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # What the compiled loops are proved by; the rest would take hours without the compiler.
-LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_hidden_retrace.py tests/fields/test_conditional.py \
-         tests/fields/test_moment.py tests/golden tests/laws \
+LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_hidden_retrace.py \
+         tests/fields/test_conditional.py tests/fields/test_moment.py tests/golden tests/laws \
          tests/maximise tests/models tests/kernel/test_candidates.py tests/kernel/test_choice.py \
          tests/kernel/test_herding.py tests/kernel/test_mmd.py tests/kernel/test_thinning.py \
          tests/online/test_hand_values.py tests/online/test_merging.py tests/online/test_voted.py \

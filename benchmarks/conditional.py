@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+if __name__ == "__main__":  # before NumPy is imported
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import datasets as bundled
+from sklearn import datasets as sklearn_sets
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -41,6 +41,7 @@ from herder.learn.conditional import RATES
 from herder.learn.scaling import ColumnScaling
 from papers.chen2013_thesis.classifiers import fill
 
+bundled: Any = sklearn_sets  # without its types
 Result = dict[str, object]
 Table = tuple[str, NDArray[Any], NDArray[Any]]
 
@@ -284,6 +285,35 @@ def bars() -> Iterator[Result]:
             "target": target,
             "setting": row.note,
         }
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """Return the tables of docs/conditional.md from stored results, the lowest errors in bold."""
+    found = [row for row in rows if row["scene"] == "rivals"]
+    names = list(dict.fromkeys(row["classifier"] for row in found))
+    lines = [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for table in dict.fromkeys(row["table"] for row in found):
+        own = {row["classifier"]: row for row in found if row["table"] == table}
+        best = min(f"{row['error']:.1f}" for row in own.values())
+        cells = []
+        for name in names:
+            error, cpu = f"{own[name]['error']:.1f}", f"{own[name]['cpu']:.1f}"
+            cells.append(f"{f'**{error}**' if error == best else error} ({cpu})")
+        lines.append(f"| {table} | {' | '.join(cells)} |")
+    speeds = {row["table"]: row["ratio"] for row in rows if row["scene"] == "speed"}
+    races = {(row["table"], row["mlp"]): row for row in rows if row["scene"] == "race"}
+    lines += [
+        "",
+        "| | pixels | error of the MLP | of conditional herding | the MLP's error in |",
+        "|---|---|---|---|---|",
+    ]
+    for (table, pixels), row in races.items():
+        ratio = "not reached" if row["ratio"] is None else f"{row['ratio']:.1f} times less CPU"
+        errors = f"{100 * row['error']:.2f} | {100 * row['ours']:.2f}"
+        lines.append(f"| {table} | {pixels} | {errors} | {ratio} |")
+    rates = ", ".join(f"{ratio:.2f} ({table})" for table, ratio in speeds.items())
+    lines += ["", f"Updates of batches of 100 rows, relative to X W alone: {rates}."]
+    return "\n".join(lines) + "\n"
 
 
 SCENES = {"speed": speed, "race": race, "law": law, "rivals": rivals, "bars": bars}

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from benchmarks import conditional
 from benchmarks.synthetic import page
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +64,11 @@ def test_the_pages_of_hidden_units_have_the_stored_figures() -> None:
         "there are {} steps on digits (64 pixels), {} on USPS (256) and {} on MNIST".format(*steps)
         in text
     )
+
+
+def test_the_page_of_conditional_herding_has_the_stored_figures() -> None:
+    stored = json.loads((ROOT / "benchmarks/results/conditional.json").read_text())
+    assert conditional.page(stored["rows"]) in (ROOT / "docs/conditional.md").read_text()
 
 
 def test_the_page_of_the_codec_has_the_stored_figures() -> None:

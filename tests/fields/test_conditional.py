@@ -118,7 +118,7 @@ def test_the_perceptron_is_its_special_case(is_sparse):
     assert engine.n_wrong == n_moves > 20  # a first score of 0 is a mistake
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_moments_meet_at_rate_one_over_t(seed):
     """Proposition 3.3: the sum of all differences of features is the way of the weights."""
     rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def test_moments_meet_at_rate_one_over_t(seed):
     labels[1::2] = (labels[::2] + 1) % 3  # the same rows again: there are always mistakes
     engine = ConditionalHerd(2, 3, class_codes(3), dtype=np.float64)
     engine.weights[:] = rng.normal(size=engine.weights.size)
-    start, times = engine.weights.copy(), [1000, 10_000, 100_000]
+    start, times = engine.weights.copy(), [1000, 5000, 25_000]
     gaps = []
     for n_steps in times:
         engine.run(rows, labels, n_steps - engine.n_steps, place=0, size=10)

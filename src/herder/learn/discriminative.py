@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from herder._errors import ParameterError
@@ -157,7 +156,7 @@ class DiscriminativeRBM(ClassifierMixin, BaseEstimator):
             else:
                 self._scaling = ColumnScaling.of(rows)
                 start = DiscriminativeModel.draw(rows.shape[1], n_hidden, len(classes), rng)
-            self._learn(start, self._inputs(rows), places, rng, progress)
+            self._learn(start, self._scaling.apply(rows), places, rng, progress)
             self.classes_ = classes
         return self
 
@@ -176,7 +175,7 @@ class DiscriminativeRBM(ClassifierMixin, BaseEstimator):
         rows = fit_rows(self, X, reset=False)
         model = self._model.read(self._model.vector())
         with one_blas_thread():
-            inputs = (self._inputs(rows[part]) for part in row_blocks(model, rows))
+            inputs = (self._scaling.apply(rows[part]) for part in row_blocks(model, rows))
             return np.concatenate([log_probabilities(model, part) for part in inputs])
 
     def summary(self) -> Summary:
@@ -265,12 +264,6 @@ class DiscriminativeRBM(ClassifierMixin, BaseEstimator):
         self.class_components_ = model.class_couplings.copy()
         self.intercept_hidden_ = model.hidden_biases.copy()
         self.intercept_classes_ = model.class_biases.copy()
-
-    def _inputs(self, rows: Any) -> Any:
-        """Return scaled rows; sparse ones become dense if columns are centred."""
-        if sparse.issparse(rows) and self._scaling.centre.any():
-            rows = rows.toarray()
-        return self._scaling.apply(rows)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of scikit-learn: sparse rows are accepted."""
