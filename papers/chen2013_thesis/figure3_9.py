@@ -38,9 +38,9 @@ def run(quick: bool, folder: Path) -> list[Row]:
         rows.append(Row(f"{name}.line", errors["vp"] / errors["line"], note=note))
         if name == "banana":
             rows.append(Row("banana.gain", errors["ch"] / errors["vp"]))
+    _draw(drawn, folder / "figure3_9.png")
     if quick:
         return [Row("quick.banana.gain", row.ours) for row in rows if row.id == "banana.gain"]
-    _draw(drawn, folder / "figure3_9.png")
     return rows
 
 
