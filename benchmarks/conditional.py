@@ -285,7 +285,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for table in dict.fromkeys(row["table"] for row in found):
         own = {row["classifier"]: row for row in found if row["table"] == table}
-        best = min(f"{row['error']:.1f}" for row in own.values())
+        best = f"{min(row['error'] for row in own.values()):.1f}"
         cells = []
         for name in names:
             error, cpu = f"{own[name]['error']:.1f}", f"{own[name]['cpu']:.1f}"

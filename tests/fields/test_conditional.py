@@ -189,3 +189,5 @@ def test_rows_and_labels_are_checked():
         ConditionalSystem(model, [[0.0]], [0, 1])
     with pytest.raises(ParameterError, match="rows must be as many"):
         ConditionalSystem(model, [], [])
+    with pytest.raises(ParameterError, match="labels must be numbers of classes, 0 to 1"):
+        ConditionalSystem(model, [[0.0], [1.0]], [-1, 1])

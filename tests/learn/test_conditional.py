@@ -256,6 +256,70 @@ def test_refusals():
         ConditionalHerder().fit([[np.nan], [1.0]], [0, 1])
 
 
+def test_an_interrupted_pass_is_completed(digits):
+    X, y = digits
+    calls = []
+
+    def impatient(share, note):
+        calls.append(share)
+        if len(calls) == 400:  # in the midst of the third pass
+            raise KeyboardInterrupt
+
+    model = ConditionalHerder(20, max_iter=10, n_snapshots=1000)
+    with pytest.warns(UserWarning, match="interrupted"):
+        part = clone(model).fit(X, y, progress=impatient)
+    assert part.n_updates_ % 180
+    n_left = 10 - part.n_updates_ // 180
+    part.set_params(warm_start=True, max_iter=n_left).fit(X, y)
+    whole = model.fit(X, y)
+    assert part.n_updates_ == whole.n_updates_
+    np.testing.assert_array_equal(part.predict_proba(X), whole.predict_proba(X))
+
+
+def test_partial_fit_takes_rows_in_their_order(digits):
+    X, y = digits
+    parts = ConditionalHerder(5, shuffle=False).partial_fit(X[:10], y[:10], classes=range(10))
+    parts.partial_fit(X[10:30], y[10:30])
+    other = ConditionalHerder(5, shuffle=False).partial_fit(X[:10], y[:10], classes=range(10))
+    other.partial_fit(X[10:20], y[10:20]).partial_fit(X[20:30], y[20:30])
+    np.testing.assert_array_equal(parts._herds[0].herd.weights, other._herds[0].herd.weights)
+    with pytest.raises(ParameterError, match="X must have at least two rows in the first call"):
+        ConditionalHerder().partial_fit(X[:1], y[:1], classes=range(10))
+
+
+def test_what_a_model_was_begun_with_lasts(digits, tmp_path):
+    X, y = digits
+    model = ConditionalHerder(5, max_iter=2, warm_start=True).fit(X, y)
+    shares = model.predict_proba(X)
+    for name, value in {"n_hidden": 6, "states": (0, 1), "standardise": False}.items():
+        other = clone(model).fit(X, y).set_params(**{name: value})
+        with pytest.raises(ParameterError, match=f"{name} must stay"):
+            other.fit(X, y)
+        np.testing.assert_array_equal(other.predict_proba(X), shares)
+        save(other, tmp_path / "model.safetensors")
+        found = load(tmp_path / "model.safetensors")
+        np.testing.assert_array_equal(found.predict_proba(X), shares)
+
+
+def test_learning_does_not_end_while_the_entropy_trick_moves_weights():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 10))
+    y = (X[:, :3].sum(axis=1) > 0) * 1
+    model = ConditionalHerder(10, halving=500, max_iter=400, random_state=7).fit(X, y)
+    assert model.history_[-1] == 0
+    herd = model._herds[0].herd
+    assert (herd.classify(model._scaling.apply(X)) == y).all()
+
+
+def test_offsets_of_columns_do_not_hide_them():
+    X, y = load_wine(return_X_y=True)
+    assert ConditionalHerder(10).fit(X + 1e8, y).score(X + 1e8, y) > 0.97
+    with pytest.raises(ParameterError, match="X must be within"):
+        ConditionalHerder(standardise=False).fit(X * 1e6, y)
+    with pytest.raises(ParameterError, match="initial_scale must be at most"):
+        ConditionalHerder(initial_scale=1e40).fit(X, y)
+
+
 @pytest.mark.parametrize("multi_class", ["joint", "one-vs-rest"])
 def test_files(digits, multi_class, tmp_path):
     X, y = digits

@@ -70,7 +70,8 @@ def learn_conditional(
         int | None,
         option(
             METHOD,
-            "Most passes over the rows; learning ends earlier when a pass has no mistake.",
+            "Most passes over the rows, 50 by default; learning ends earlier when a pass has no "
+            "mistake.",
             min=1,
             max=10**9,
             metavar="N",
@@ -81,7 +82,7 @@ def learn_conditional(
     """Learn to distinguish classes with hidden units, by the vote of herded weights.
 
     Columns of tables are standardised, svmlight lines are put on one scale; all rows are held in
-    memory. `herder predict` gives the labels of new rows.
+    memory. `herder predict` prints the labels of new rows.
 
     Ctrl-C ends learning: after the first pass the model so far is written, with exit code 130,
     and --continue goes on from it: n passes and then m more are the same as n + m, unless a pass

@@ -235,14 +235,14 @@ def _shift(
 def run(
     rows: Rows,
     herd: Herd,
-    counts: NDArray[np.int64],  # (4,) steps; without a mistake; mistakes; PCT violations
+    counts: NDArray[np.int64],  # (4,) steps; those without a change; mistakes; PCT violations
     place: int,  # the first batch
     n_steps: int,
     size: int,
     halving: int,
     last_halving: int,
 ) -> int:
-    """Take steps until there were no mistakes in a pass; return the number of steps."""
+    """Take steps until there was no change in a pass; return the number of steps."""
     n_rows = rows.labels.shape[0]
     n_batches = (n_rows + size - 1) // size
     tipi = np.zeros(1, herd.states.dtype)
@@ -254,14 +254,14 @@ def run(
         tipi[0] = herd.states[0]
         n_wrong = _compare(labels, herd, tipi)
         share = 0.0
-        if halving > 0 and counts[0] // halving < last_halving:
+        if halving > 0 and herd.biases.shape[0] > 0 and counts[0] // halving < last_halving:
             share = 0.5 ** (counts[0] // halving)
         if n_wrong > 0 or share > 0:
             _shift(labels, herd, n_wrong, share, tipi)
             _move(rows, first, herd, n_wrong, size)
             refresh(herd)
         counts[0] += 1
-        counts[1] = 0 if n_wrong > 0 else counts[1] + 1
+        counts[1] = 0 if n_wrong > 0 or share > 0 else counts[1] + 1
         counts[2] += n_wrong
         counts[3] += tipi[0] > 0
         if counts[1] >= n_batches:

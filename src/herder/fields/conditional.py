@@ -186,6 +186,9 @@ class ConditionalSystem:
         if not len(rows) or len(rows) != len(labels):
             got = f"{len(rows)} rows and {len(labels)} labels"
             raise ParameterError("rows", "be as many as the labels, and at least one", got=got)
+        if not all(0 <= label < model.n_classes for label in labels):
+            rule = f"be numbers of classes, 0 to {model.n_classes - 1}"
+            raise ParameterError("labels", rule, got=f"{min(labels)} to {max(labels)}")
         self.size = rows_of_a_step(batch_size, len(rows))
         self.halving = non_negative_int(halving, "halving")
 

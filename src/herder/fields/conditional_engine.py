@@ -108,7 +108,7 @@ class ConditionalHerd:
         size: int,
         halving: int = 0,
     ) -> int:
-        """Take steps over batches, from one of them on; stop after a pass without a mistake.
+        """Take steps over batches, from one of them on; stop after a pass without a change.
 
         Parameters
         ----------

@@ -62,6 +62,12 @@ BLOCK = 2**24
 #: from 2 to 10 for the first and from 2 to 8 for the second; below 1 hidden units saturate.
 RATES = np.array([4.0, 4.0, 1.0, 1.0])
 
+#: Initial weights beyond this would not be numbers in single precision.
+LARGEST_SCALE = 1e6
+
+#: Parameters that a model keeps when it goes on.
+LASTING = ("n_hidden", "multi_class", "states", "halving", "standardise", "normalising_feature")
+
 #: Most updates after which the share of the entropy trick is halved, as in the thesis.
 MOST_HALVING = 500
 
@@ -193,7 +199,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
             n_rows = rows.shape[0]
             order = rng.permutation(n_rows) if flag(self.shuffle, "shuffle") else slice(None)
             if again:
-                self._herds = [voting.twin() for voting in self._herds]
+                self._go_on()
             else:
                 self._begin(rows, distinct_labels(labels)[0], rng)
             places = self._places(labels)[order]
@@ -215,12 +221,15 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
             rows = fit_rows(self, X, reset=first)
             labels = read_labels(y, rows.shape[0])
             if not first:
-                self._herds = [voting.twin() for voting in self._herds]
+                self._go_on()
             elif classes is None:
                 raise ParameterError("classes", "be passed on the first call of partial_fit")
+            elif rows.shape[0] < 2 and self.standardise:
+                rule = "have at least two rows in the first call, which scale the columns"
+                raise ParameterError("X", rule, got="one")
             else:
                 self._begin(rows, read_known(classes), generator(self.random_state))
-            self._learn(self._scaling.apply(rows), self._places(labels), 1, None)
+            self._learn(self._scaling.apply(rows), self._places(labels), 1, None, again=False)
         return self
 
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
@@ -239,9 +248,9 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         """Return how learning went: mistakes, passes, voters, violations of the PCT."""
         check_fitted(self, "classes_")
         size = f"{len(self.classes_)} classes, {counted(self.n_features_in_, 'feature')}"
-        title = f"ConditionalHerder, {size}, {counted(self.n_hidden, 'hidden unit')}"
+        title = f"ConditionalHerder, {size}, {counted(self._made['n_hidden'], 'hidden unit')}"
         facts = [
-            Fact("training error", float(self.history_[-1]), ".4f", "mistakes in the last pass"),
+            Fact("training error", self.history_[-1], ".4f", "of single weights, last pass"),
             Fact("passes", self.n_iter_, "", f"{counted(self.n_updates_, 'update')}"),
             Fact("voters", self.n_voters_, "", "snapshots of the weights that predict"),
             Fact("PCT violations", self.n_violations_, "", "updates; the entropy trick's"),
@@ -257,7 +266,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         for k, herd in enumerate(self._herds):
             arrays |= nest(f"{k}.", herd.arrays())
         header = {"classes": plain_classes(self.classes_), "radius": self._scaling.radius}
-        return arrays, {**plain_estimator(self), **header, "halving": self._halving}
+        return arrays, {**plain_estimator(self, **self._made), **header, "halving": self._halving}
 
     @classmethod
     def from_state(cls, arrays: Arrays, header: Header) -> Self:
@@ -309,6 +318,8 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         normalise = flag(self.normalising_feature, "normalising_feature")
         self._scaling = ColumnScaling.of(rows, standardise=standardise, normalise=normalise)
         scale = non_negative_number(self.initial_scale, "initial_scale")
+        if scale > LARGEST_SCALE:
+            raise ParameterError("initial_scale", f"be at most {LARGEST_SCALE:g}", scale)
         self._herds = self._new_herds()
         for voting in self._herds:
             weights, sizes = voting.herd.weights, voting.herd.sizes
@@ -332,14 +343,25 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
             herd = ConditionalHerd(self._scaling.width, n_hidden, codes, states=states)
             herd.rates[:] = RATES / np.maximum(herd.sizes, 1)
             herds.append(VotingHerd(herd, limit))
+        self._made = {name: getattr(self, name) for name in LASTING}
         return herds
+
+    def _go_on(self) -> None:
+        """Copy what learning changes, so that a call that fails changes nothing."""
+        for name, value in self._made.items():
+            if getattr(self, name) != value:
+                rule = f"stay {value!r}, as the model was begun with"
+                raise ParameterError(name, rule, getattr(self, name))
+        self._herds = [voting.twin() for voting in self._herds]
+        for voting in self._herds:
+            voting.limit = positive_int(self.n_snapshots, "n_snapshots")
 
     def _shares(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the share of votes for each class, apart in one-vs-rest."""
         check_fitted(self, "classes_")
         rows, burn_in = fit_rows(self, X, reset=False), share(self.burn_in, "burn_in")
         found = np.empty((rows.shape[0], len(self.classes_)))
-        stride = max(1, BLOCK // max(self._scaling.width, int(self.n_hidden)))
+        stride = max(1, BLOCK // max(self._scaling.width, self._made["n_hidden"]))
         with one_blas_thread():
             for low in range(0, len(found), stride):
                 part = slice(low, low + stride)
@@ -364,7 +386,13 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         return places
 
     def _learn(
-        self, inputs: Any, places: NDArray[np.intp], n_passes: int, progress: Progress | None
+        self,
+        inputs: Any,
+        places: NDArray[np.intp],
+        n_passes: int,
+        progress: Progress | None,
+        *,
+        again: bool = True,
     ) -> None:
         """Make passes over scaled rows until one has no mistake, or an interrupt comes."""
         size = min(positive_int(self.batch_size, "batch_size"), len(places))
@@ -377,7 +405,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
                 before = sum(voting.herd.n_wrong for voting in self._herds)
                 for k, voting in enumerate(self._herds):
                     labels = places if n_herds == 1 else (places == k).astype(np.intp)
-                    end = voting.herd.n_steps + n_batches
+                    end = voting.next_pass(n_batches, again=again)
                     while voting.herd.n_steps < end and voting.herd.counts[1] < n_batches:
                         voting.stride(inputs, labels, end, **how)
                         if progress is not None:
@@ -387,7 +415,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
                 wrong = sum(voting.herd.n_wrong for voting in self._herds) - before
                 mistakes = wrong / (n_batches * size * n_herds)
                 self.history_ = np.append(self.history_, mistakes)
-                if not wrong:
+                if not wrong and all(one.herd.counts[1] >= n_batches for one in self._herds):
                     break
         except KeyboardInterrupt:
             if not self.n_iter_:

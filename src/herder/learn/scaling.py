@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from herder._errors import ParameterError
+
 __all__ = ["ColumnScaling"]
 
 #: Entries of the rows that a scaling was made of are at most about this, before all columns are
@@ -26,8 +28,8 @@ LARGEST = 4.0
 #: Scaled entries of new rows are kept within this, so that their squares are numbers in float32.
 LIMIT = 1e6
 
-#: Columns whose deviation is this small beside their largest entry are constant but for rounding.
-CONSTANT = 1e-7
+#: Columns whose deviation is below so many rounding errors of their largest entry are constant.
+ROUNDING = 8
 
 #: Numbers in one block of rows that is scaled: 64 MB.
 BLOCK = 2**23
@@ -58,6 +60,11 @@ class ColumnScaling:
             factor[:] = _one_factor(rows)
         elif standardise:
             centre, factor = _factors(rows)
+        else:
+            data = rows.data if sparse.issparse(rows) else rows
+            if np.abs(data).max(initial=0.0) > LIMIT:
+                rule = f"be within ±{LIMIT:g} unless it is standardised"
+                raise ParameterError("X", rule, got=f"{np.abs(data).max():g}")
         plain = cls(centre, factor)
         if not normalise:
             return plain
@@ -83,9 +90,10 @@ class ColumnScaling:
             return sparse.csr_array(sparse.hstack([found, self._last(found)[:, None]], "csr"))
         table = np.empty((rows.shape[0], self.width), np.float32)
         low = 0
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             for part in _parts(rows):
                 scaled = np.clip((part - self.centre) * self.factor, -LIMIT, LIMIT)
+                scaled[:, self.factor == 0] = 0  # also where the difference is no number
                 table[low : low + len(part), : rows.shape[1]] = scaled
                 low += len(part)
         if self.radius:
@@ -119,7 +127,7 @@ def _factors(rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float6
         squares += (gaps**2).sum(axis=0) / n_rows
         peaks = np.maximum(peaks, gaps.max(axis=0))
     sizes = np.maximum(np.sqrt(squares), peaks / LARGEST)
-    varies = sizes > CONSTANT
+    varies = sizes > ROUNDING * np.finfo(rows.dtype).eps
     factor = np.zeros(n_features)
     if varies.any():
         mean_square = np.sum(squares[varies] / sizes[varies] ** 2) / n_features

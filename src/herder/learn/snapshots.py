@@ -10,7 +10,7 @@ from herder.fields.conditional_engine import ConditionalHerd
 
 __all__ = ["VotingHerd"]
 
-#: Products of inputs and weights between two looks at the user: some tenths of a second.
+#: Products of inputs and weights between two calls of ``progress``: some tenths of a second.
 STRIDE = 2**30
 
 
@@ -30,20 +30,33 @@ class VotingHerd:
 
     def __init__(self, herd: ConditionalHerd, limit: int) -> None:
         self.herd, self.limit, self.gap = herd, limit, 1
+        self.begun = self.n_batches = (
+            0  # updates before the first pass over these rows; its length
+        )
         self.kept: list[tuple[int, NDArray[Any]]] = []  # updates so far, and the weights
 
     def twin(self) -> Self:
         """Return a copy, which learns apart."""
         new = type(self)(self.herd.twin(), self.limit)
         new.gap, new.kept = self.gap, [*self.kept]
+        new.begun, new.n_batches = self.begun, self.n_batches
         return new
+
+    def next_pass(self, n_batches: int, *, again: bool) -> int:
+        """Return the number of updates at the end of the pass that comes, or goes on.
+
+        With ``again`` a pass over as many batches as before goes on where it was interrupted.
+        """
+        if not again or n_batches != self.n_batches:
+            self.begun, self.n_batches = self.herd.n_steps, n_batches
+        return self.begun + ((self.herd.n_steps - self.begun) // n_batches + 1) * n_batches
 
     def stride(self, inputs: Any, labels: NDArray[np.intp], end: int, **how: int) -> None:
         """Take some of the updates up to number ``end``."""
-        now, n_batches = self.herd.n_steps, -(-len(labels) // how["size"])
+        now = self.herd.n_steps
         most = 1 + STRIDE // (how["size"] * self.herd.weights.size)
         n_steps = min(end - now, self.gap - now % self.gap, most)
-        self.herd.run(inputs, labels, n_steps, place=now % n_batches, **how)
+        self.herd.run(inputs, labels, n_steps, place=(now - self.begun) % self.n_batches, **how)
         if self.herd.n_steps % self.gap:
             return
         self.kept.append((self.herd.n_steps, self.herd.weights.copy()))
@@ -68,6 +81,7 @@ class VotingHerd:
     def arrays(self) -> Arrays:
         """Return the weights, the counts and the snapshots, by name."""
         found = {"weights": self.herd.weights, "counts": self.herd.counts}
+        found["passes"] = np.array([self.begun, self.n_batches], np.int64)
         steps, snapshots = zip(*self.kept, strict=True)
         return found | {"steps": np.array(steps, np.int64), "snapshots": np.array(snapshots)}
 
@@ -76,6 +90,9 @@ class VotingHerd:
         size, kind = self.herd.weights.size, self.herd.weights.dtype
         self.herd.weights[:] = read_array(arrays, "weights", (size,), kind)
         self.herd.counts[:] = read_array(arrays, "counts", (4,), np.int64, low=0)
+        self.begun, self.n_batches = read_array(arrays, "passes", (2,), np.int64, low=0).tolist()
+        if self.begun > self.herd.n_steps:
+            raise ValueError(f"passes from {self.begun} on")
         steps = read_array(arrays, "steps", (None,), np.int64, low=1)
         if not len(steps) or (np.diff(steps) <= 0).any():
             raise ValueError("steps that do not increase")

@@ -83,6 +83,8 @@ def plot_boundary(classifier: Any, X: ArrayLike, y: ArrayLike) -> Figure:
     plane = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     found = [np.asarray(one.predict(plane)) for one in named.values()]
     try:
+        if len({each.dtype.kind in "USOT" for each in (labels, *found)}) > 1:
+            raise TypeError
         classes = np.unique(np.concatenate([distinct_labels(labels)[0], *found]))
     except TypeError:
         rule = "have labels of the kind that is predicted"
