@@ -28,8 +28,11 @@ from papers.page import format_number, make_page, read_row
 FOLDERS = runner.find_papers()
 PUBLIC = {"herder", "herder.apps.codec", "herder.datasets"}
 
-#: Modules that section 3.3 of the thesis looks into: `herder` itself has no names for their parts.
+#: Modules that sections 3.3 and 3.4 of the thesis look into: `herder` itself has no names for
+#: their parts.
 INNER = {
+    "herder.fields.conditional",
+    "herder.fields.conditional_engine",
     "herder.fields.hidden_engine",
     "herder.fields.hidden_system",
     "herder.fields.parametric",
