@@ -1,10 +1,12 @@
 """The classifier by conditional herding: votes, passes, scaling, files."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn import base
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -12,6 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from herder import ConditionalHerder, ParameterError, load, save
 from herder.fields.conditional import HiddenLabelFeatures, class_codes
 from herder.learn.scaling import ColumnScaling
+
+clone: Any = base.clone  # which is typed as any container
 
 
 @pytest.fixture(scope="module")
@@ -329,8 +333,8 @@ def test_files(digits, multi_class, tmp_path):
     found = load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
     further = [m.set_params(warm_start=True).fit(X, y) for m in (model, found)]
-    np.testing.assert_array_equal(*(m.predict_proba(X) for m in further))
-    np.testing.assert_array_equal(*(m.history_ for m in further))
+    np.testing.assert_array_equal(further[0].predict_proba(X), further[1].predict_proba(X))
+    np.testing.assert_array_equal(further[0].history_, further[1].history_)
 
 
 def test_scaling_of_columns():

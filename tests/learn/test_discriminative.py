@@ -1,10 +1,11 @@
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn import base
 from sklearn.datasets import load_digits, load_wine, make_circles
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -19,6 +20,8 @@ from herder.learn.discriminative_model import (
     log_probabilities,
 )
 from herder.learn.scaling import ColumnScaling
+
+clone: Any = base.clone  # which is typed as any container
 
 
 @parametrize_with_checks([DiscriminativeRBM(5, max_iter=5)])
@@ -120,7 +123,8 @@ def test_initial_weights_and_line_searches():
 
 
 def test_line_searches_go_on_where_single_precision_sees_no_descent():
-    rows, places = make_circles(500, noise=0.1, factor=0.5, random_state=0)
+    drawn: Any = make_circles(500, noise=0.1, factor=0.5, random_state=0)
+    rows, places = drawn
     inputs = (rows / rows.std()).astype(np.float32)
     model, values = DiscriminativeModel.draw(2, 100, 2, np.random.default_rng(0)), []
     for _ in range(7):
@@ -192,7 +196,8 @@ def test_sparse_rows_as_dense_ones(monkeypatch):
     monkeypatch.setattr(discriminative.ColumnScaling, "of", lambda given: one)
     found = [DiscriminativeRBM(5, max_iter=2).fit(given, labels) for given in (rows, thin)]
     # the order of sums differs, in single precision
-    np.testing.assert_allclose(*(m.predict_proba(rows) for m in found), atol=1e-3)
+    shares = [model.predict_proba(rows) for model in found]
+    np.testing.assert_allclose(shares[0], shares[1], atol=1e-3)
 
 
 def test_early_stopping_keeps_the_best_pass():
@@ -313,4 +318,4 @@ def test_errors_of_labels_leave_the_model_as_it_was(wine):
         model.fit(rows[:, :3], np.full(len(rows), 7))
     np.testing.assert_array_equal(model.predict_proba(rows), before)
     with pytest.raises(TypeError, match="progress must be callable"):
-        model.fit(rows, labels, progress="often")
+        clone(model).fit(rows, labels, progress="often")
