@@ -59,8 +59,8 @@ BLOCK = 2**24
 
 #: Rates of x z, y z, z and y, before they are divided by the numbers of weights. The thesis has
 #: rates of 1. With inputs of a mean square of 1 and small batches, errors on ten tables were even
-#: at 3, 4 and 10 for the first and at 2, 4 and 8 for the second; at a first one of 0.3 or less hidden
-#: units saturated on several of them.
+#: at 3, 4 and 10 for the first and at 2, 4 and 8 for the second; where the first was 0.3 or less,
+#: hidden units saturated on several of them.
 RATES = np.array([4.0, 4.0, 1.0, 1.0])
 
 #: Initial weights beyond this would not be numbers in single precision.
