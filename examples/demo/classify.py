@@ -69,7 +69,7 @@ def job() -> Summary:
 def mistakes(model: Any, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows are misclassified by a model of the other folds."""
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
-    return cross_val_predict(model, X, y, cv=folds) != y
+    return np.not_equal(cross_val_predict(model, X, y, cv=folds), y)
 
 
 if __name__ == "__main__":

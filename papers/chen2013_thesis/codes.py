@@ -259,7 +259,7 @@ class Words:
             posterior = (joint.argmax(axis=1)[:, None] == np.arange(joint.shape[1])).astype(float)
             code = -joint.max(axis=1)
         else:
-            code = -logsumexp(joint, axis=1)
+            code = -np.asarray(logsumexp(joint, axis=1))
             posterior = np.exp(joint + code[:, None])
         errors = -(posterior * (joint - np.log(self.shares))).sum(axis=1)
         index, mistakes = (code - errors).mean() / np.log(2), errors.mean() / np.log(2)
@@ -282,7 +282,8 @@ def learn_words(name: str, quick: bool, n_words: int, hard: bool) -> Words:
     for _ in range(20):
         joint = found.log_joint(rows)
         top = joint.argmax(axis=1)[:, None] == np.arange(joint.shape[1])
-        posterior = top.astype(float) if hard else np.exp(joint - logsumexp(joint, 1)[:, None])
+        totals = np.asarray(logsumexp(joint, axis=1))
+        posterior = top.astype(float) if hard else np.exp(joint - totals[:, None])
         sizes = posterior.sum(axis=0)
         kept = sizes > 0.5
         posterior, sizes = posterior[:, kept], sizes[kept]

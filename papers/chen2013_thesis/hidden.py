@@ -111,7 +111,7 @@ def word_length(counts: NDArray[np.int64], p0: float) -> tuple[float, float]:
     total = counts[0].sum()
     with np.errstate(divide="ignore"):
         logs = np.log(counts / total) - costs
-    code = -logsumexp(logs, axis=1)
+    code = -np.asarray(logsumexp(logs, axis=1))
     errors = np.exp(logs + code[:, None]) @ costs  # under the posterior of the words
     return float((code - errors).mean() / np.log(2)), float(errors.mean() / np.log(2))
 

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -157,9 +156,8 @@ def test_one_step_of_cd_is_the_gradient_of_the_expected_moments():
 @pytest.mark.parametrize("options", [*METHODS, {"momentum": 0.5, "l2": 0.01, "n_steps": 2}])
 def test_same_bits_sparse_or_dense_and_from_run_to_run(bars, options):
     machine = RBM(5, n_epochs=3, **options)
-    first = clone(machine).fit(bars[:200])
-    again = clone(machine).fit(bars[:200])
-    thin = clone(machine).fit(sp.csr_array(bars[:200]))
+    first, again = (RBM(**machine.get_params()).fit(bars[:200]) for _ in range(2))
+    thin = RBM(**machine.get_params()).fit(sp.csr_array(bars[:200]))
     for other in (again, thin):
         assert np.array_equal(first.components_, other.components_)
     np.testing.assert_array_equal(
@@ -174,7 +172,7 @@ def test_single_precision(bars):
 
 
 def test_grey_values_are_expected_states():
-    grey = load_digits().data[:300] / 16
+    grey = load_digits(return_X_y=True)[0][:300] / 16
     machine = RBM(20).fit(grey)
     assert machine.history_[-1] > machine.history_[0]
     field = grey @ machine.components_.T + machine.intercept_hidden_
@@ -234,8 +232,8 @@ def test_file(tmp_path, bars):
 
 
 def test_pipeline_with_grid_search():
-    digits = load_digits()
-    rows, labels = (digits.data[:600] > 7).astype(float), digits.target[:600]
+    X, y = load_digits(return_X_y=True)
+    rows, labels = (X[:600] > 7).astype(float), y[:600]
     pipeline = make_pipeline(RBM(30, n_epochs=50), LogisticRegression(max_iter=300))
     search = GridSearchCV(pipeline, {"rbm__n_hidden": [10, 60]}, cv=3).fit(rows, labels)
     assert search.best_params_["rbm__n_hidden"] == 60

@@ -12,8 +12,8 @@ ALPHABETS = [(0, 1), (-1, 1)]
 
 def small(states, seed=0, n_visible=4, n_hidden=3):
     rng = np.random.default_rng(seed)
-    sizes = (n_visible, n_hidden), n_visible, n_hidden
-    return RBMModel(*(rng.normal(size=size) for size in sizes), states)
+    couplings = rng.normal(size=(n_visible, n_hidden))
+    return RBMModel(couplings, rng.normal(size=n_visible), rng.normal(size=n_hidden), states)
 
 
 def all_states(n_sites, states):

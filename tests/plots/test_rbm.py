@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from herder import RBM, HiddenHerder, ParameterError, ParametricHerder
+from herder.core.summary import Picture
 from herder.plots import draw, plot_filters, plot_images
 
 
@@ -52,6 +53,7 @@ def test_pictures_of_summaries():
     shown = {}
     for herder in (hidden, short):
         picture = herder.summary().sections[0].blocks[0]
+        assert isinstance(picture, Picture)
         shown[picture.name] = draw(picture).axes[0].images[0].get_array()
     np.testing.assert_array_equal(shown["samples"][:3, :3].ravel(), hidden.sample(1)[0])
     np.testing.assert_array_equal(shown["prototypes"][:3, :3].ravel(), short.prototypes_[0])

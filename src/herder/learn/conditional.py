@@ -99,7 +99,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         Most snapshots of the weights that are kept to vote.
     standardise : bool, default True
         Whether to centre columns and divide them by their standard deviations; sparse ones are
-        divided by one number. Otherwise columns should have one scale.
+        divided by one number. Otherwise their mean square should be about 1.
     normalising_feature : bool, default False
         Whether to append a feature that gives all rows the same norm.
     shuffle : bool, default True
@@ -113,7 +113,7 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    history_ : ndarray of shape (n_iter_,)
+    history_ : ndarray of shape (n_passes,)
         Share of mistakes in each pass; of one-vs-rest, the mean over the classes.
     n_iter_ : int
         Number of passes.

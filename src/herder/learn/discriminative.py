@@ -84,7 +84,7 @@ class DiscriminativeRBM(ClassifierMixin, BaseEstimator):
         Couplings of classes and hidden units.
     intercept_hidden_, intercept_classes_ : ndarray
         Their biases.
-    history_ : ndarray of shape (n_iter_,)
+    history_ : ndarray of shape (n_passes,)
         Mean of -log p(y | x) of the held-out rows after each pass; without early stopping the
         mean objective of the mini-batches, each before its line searches.
     n_iter_ : int
