@@ -85,8 +85,8 @@ def validation(split: Split) -> Split:
 def classifier(method: str, procedure: str, n_hidden: int, **setting: Any) -> Any:
     """Return a classifier of table 3.1."""
     if method == "drbm":
-        machine = DiscriminativeRBM(n_hidden, random_state=SEED, **STOPPING, **setting)
-        return machine if procedure == "joint" else OneVsRestClassifier(machine)
+        machine = DiscriminativeRBM(n_hidden, random_state=SEED, **STOPPING | setting)
+        return machine if procedure == "joint" else OneVsRestClassifier(machine, n_jobs=-1)
     if method == "vp":
         setting |= {"batch_size": 100, "burn_in": 0.0}
     return ConditionalHerder(n_hidden, multi_class=procedure, random_state=SEED, **setting)
@@ -106,17 +106,16 @@ def choose(name: str, method: str) -> dict[str, Any]:
     return GRIDS[method][int(np.argmin(errors))]
 
 
-def fill(cell: Cell, quick: bool) -> Row:
+def fill(cell: Cell, quick: bool, **fixed: Any) -> Row:
     """Return the error of a cell of the table: data set, procedure, method, hidden units.
 
-    With several folds it is their mean, with their standard deviation.
+    With several folds it is their mean, with their standard deviation. Fixed parameters are not
+    chosen.
     """
     name, procedure, method, n_hidden = cell
-    setting = {"max_iter": 10} if quick else choose(name, method)
-    folds = splits(name)
-    if (procedure, method) == ("one-vs-rest", "drbm"):
-        folds = folds[:2]
-    errors = [error(classifier(method, procedure, n_hidden, **setting), fold) for fold in folds]
+    setting = fixed | ({"max_iter": 10} if quick else choose(name, method))
+    models = [(classifier(method, procedure, n_hidden, **setting), s) for s in splits(name)]
+    errors = [error(model, split) for model, split in models]
     told = ", ".join(f"{key} {value:g}" for key, value in setting.items())
     spread = float(np.std(errors)) if len(errors) > 1 else None
     key = ".".join(map(str, ["quick", *cell] if quick else cell))
