@@ -76,6 +76,8 @@ def test_as_numbers_converts_only_without_loss():
 def test_too_large_for_int64_is_an_error():
     with pytest.raises(OverflowError, match="below"):
         round_to_units([1e20])
+    with pytest.raises(OverflowError, match="values"):
+        round_to_units(np.array([1, 2**62]))
 
 
 def test_inner_and_norm():

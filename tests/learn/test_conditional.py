@@ -337,6 +337,21 @@ def test_files(digits, multi_class, tmp_path):
     np.testing.assert_array_equal(further[0].history_, further[1].history_)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("n_hidden", 10**13), ("history", []), ("classes", [1])]
+)
+def test_states_that_do_not_fit_are_refused(digits, key, value):
+    arrays, header = ConditionalHerder(5, max_iter=2).fit(*digits).to_state()
+    if key == "history":
+        arrays["history"] = np.array(value, dtype=float)
+    elif key == "classes":
+        header["classes"] = {**header["classes"], "values": value}
+    else:
+        header["params"] = {**header["params"], key: value}
+    with pytest.raises(ValueError, match="passes and classes"):
+        ConditionalHerder.from_state(arrays, header)
+
+
 def test_scaling_of_columns():
     rng = np.random.default_rng(0)
     rare = np.zeros(1000)

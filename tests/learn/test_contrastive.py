@@ -204,6 +204,8 @@ def test_the_start_is_where_it_starts():
     np.testing.assert_allclose(fit.couplings, kept, atol=1e-8)
     np.testing.assert_allclose(fit.biases, start[1], atol=1e-8)
     np.testing.assert_array_equal(start[0], kept)
+    still = fit_cd(rows, weights, start=start, learning_rate=1e-308, n_epochs=1)
+    np.testing.assert_allclose(still.couplings, kept, atol=1e-8)
     nowhere = fit_cd(rows, weights, learning_rate=1e-12, n_epochs=1)
     ones = weights @ rows
     np.testing.assert_allclose(nowhere.biases, np.log(ones / (1 - ones)), atol=1e-8)

@@ -151,6 +151,8 @@ def test_offset_and_names_are_checked():
     for names in (["a"], ["a", "a"]):
         with refuses("names"):
             PairwiseModel(PAIR, names=names)
+    with pytest.raises(TypeError, match="names must be a list of texts"):
+        PairwiseModel(PAIR, names=np.array("ab", dtype=object))
     assert PairwiseModel(PAIR, names=["a", "b"]).names == ("a", "b")
 
 

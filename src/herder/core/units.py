@@ -228,7 +228,7 @@ def round_to_units(values: ArrayLike, total: int = FIXED_POINT) -> NDArray[np.in
             units = np.rint(given * total)
         return _as_int64(units, total)
     rounded = np.empty(given.shape, dtype=object)
-    rounded.flat[:] = [round(Fraction(x) * total) for x in given.flat]
+    rounded.flat[:] = [round(Fraction(x) * total) for x in given.ravel().tolist()]
     return _as_int64(rounded, total)
 
 

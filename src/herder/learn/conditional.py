@@ -279,6 +279,10 @@ class ConditionalHerder(ClassifierMixin, BaseEstimator):
         model._scaling = ColumnScaling(centre, factor, read_number(header, "radius", float))
         model.history_ = read_array(arrays, "history", (None,), low=0, high=1)
         model._halving = read_number(header, "halving")
+        sizes = len(model.history_), len(model.classes_) - 1
+        n_hidden = non_negative_int(model.n_hidden, "n_hidden")
+        if not all(sizes) or n_hidden > arrays["0.weights"].size:
+            raise ValueError(f"passes and classes {sizes}, {n_hidden} hidden units")
         model._herds = model._new_herds()
         for k, herd in enumerate(model._herds):
             herd.restore(unnest(f"{k}.", arrays))

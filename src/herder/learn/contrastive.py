@@ -174,6 +174,6 @@ class _Learner:
         np.fill_diagonal(move, 0.0)
         push = rate * (basis @ ((basis.T @ shift) / self.values))
         longest = max(np.abs(move).max(), np.abs(push).max())
-        shrink = min(1.0, LONGEST_STEP / longest) if longest > 0 else 1.0
+        shrink = LONGEST_STEP / longest if longest > LONGEST_STEP else 1.0
         self.couplings += shrink * move
         self.centred += shrink * push

@@ -124,7 +124,7 @@ def check_names(names: Iterable[object] | None, n_sites: int) -> tuple[str, ...]
     """Return names of sites as texts, all different."""
     if names is None:
         return None
-    if not isinstance(names, Iterable):
+    if not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0:
         raise ParameterTypeError("names", "be a list of texts", names)
     found = tuple(str(name) for name in names)
     if len(found) != n_sites or len(set(found)) != n_sites:
