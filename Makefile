@@ -8,6 +8,7 @@ LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_hidden
          tests/fields/test_conditional.py tests/fields/test_moment.py tests/golden tests/laws \
          tests/maximise tests/models tests/kernel/test_candidates.py tests/kernel/test_choice.py \
          tests/kernel/test_herding.py tests/kernel/test_mmd.py tests/kernel/test_thinning.py \
+         tests/learn/test_boosted_features.py tests/learn/test_boosted_model.py \
          tests/online/test_hand_values.py tests/online/test_merging.py tests/online/test_voted.py \
          tests/samplers/test_gibbs.py tests/samplers/test_herded.py tests/samplers/test_clusters.py \
          tests/samplers/test_sampling.py tests/samplers/test_annealing.py \

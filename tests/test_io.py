@@ -18,6 +18,8 @@ from herder import (
     NHERD,
     RBM,
     BoltzmannMachine,
+    BoostedClassifier,
+    BoostedField,
     ConditionalHerder,
     DiscriminativeRBM,
     EnumeratedSystem,
@@ -202,6 +204,43 @@ for kind in ("joint", "one-vs-rest"):
             "params": model.get_params(),
         },
         lambda model: model.fit(X, TWO),
+    )
+
+
+def answers_of_boosted(field):
+    rows = X if field.n_features_in_ == 6 else BITS
+    names = ("coefficients_", "parameters_", "ess_", "gains_", "constant_", "n_features_in_")
+    return {name: getattr(field, name) for name in names} | {
+        "scores": field.score_samples(rows),
+        "outliers": field.predict(rows),
+        "samples": field.sample(5),
+        "params": str(field.get_params()["n_rounds"]),
+    }
+
+
+def boost_on(field):
+    rows = X if field.n_features_in_ == 6 else BITS
+    return field.set_params(n_rounds=field.n_rounds_ + 2).fit(rows)
+
+
+for features, rows in (("rbm", BITS), ("tree", BITS), ("dimple", X), ("tree", X)):
+    CASES[f"boosted-{features}{rows.shape[1]}"] = Case(
+        lambda features=features, rows=rows: BoostedField(
+            features, n_rounds=2, warm_start=True
+        ).fit(rows),
+        answers_of_boosted,
+        boost_on,
+    )
+for key, labels in {"two": TWO, "four": FOUR}.items():
+    CASES[f"boosted-{key}"] = Case(
+        lambda labels=labels: BoostedClassifier(BoostedField("tree", n_rounds=2)).fit(X, labels),
+        lambda model: {
+            "proba": model.predict_proba(X),
+            "classes": model.classes_,
+            "coef": model.coef_,
+            "field": str(model.field),
+        },
+        lambda model: model,
     )
 CASES["rbm-herding"] = Case(
     lambda: RBM(3, method="herding", n_epochs=2).fit(BITS.astype(float)),
@@ -493,6 +532,8 @@ KINDS = [
     "kernel-energy",
     "picks",
     "density-one",
+    "boosted-rbm5",
+    "boosted-four",
 ]
 
 
@@ -539,7 +580,17 @@ def test_other_things_are_not_saved(tmp_path, model):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("model", [NHERD(), BoltzmannMachine(), KernelHerder(), MomentHerder()])
+@pytest.mark.parametrize(
+    "model",
+    [
+        NHERD(),
+        BoltzmannMachine(),
+        BoostedField(),
+        BoostedClassifier(),
+        KernelHerder(),
+        MomentHerder(),
+    ],
+)
 def test_what_is_not_fitted_is_not_saved(tmp_path, model):
     with pytest.raises(NotFittedError):
         save(model, tmp_path / "a")

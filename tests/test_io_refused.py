@@ -12,6 +12,8 @@ from scipy.sparse import csr_matrix
 from herder import (
     NHERD,
     BoltzmannMachine,
+    BoostedClassifier,
+    BoostedField,
     GaussianMixture,
     KernelHerder,
     MomentHerder,
@@ -49,6 +51,8 @@ def facts(**changed):
 
 
 MODELS = {
+    "boosted": lambda: BoostedField("tree", n_rounds=2).fit(X),
+    "boosted classes": lambda: BoostedClassifier(BoostedField("tree", n_rounds=1)).fit(X, LABELS),
     "nherd": lambda: NHERD().fit(X, LABELS),
     "kernel": lambda: NHERD(covariance="full", kernel="rbf").fit(ONE_ROW, [0, 1]),
     "voted": lambda: VotedPerceptron(max_iter=1, shuffle=False).fit(
@@ -299,7 +303,34 @@ DENSITY_CASES = [
     ({}, {"auxiliary": np.zeros((20, 3))}, "auxiliary of shape"),
     ({}, {"auxiliary_sums": np.zeros(19)}, "auxiliary_sums of shape"),
 ]
+BOOSTED_CASES = [
+    ({"family": "unknown"}, {}, "whole BoostedField"),
+    ({"setting": {"max_depth": 10**11}}, {}, "max_depth must be"),
+    ({"setting": {"made_up": 1}}, {}, "made_up"),
+    ({"setting": {"max_depth": 2}}, {}, r"parameters of shape \(2, 22\)"),
+    ({"states": [0, 2]}, {}, r"states \(0, 2\)"),
+    ({"states": [0, 1]}, {}, "no 'fields'"),
+    ({"seed": -1}, {}, "seed = -1"),
+    ({"threshold": float("nan")}, {}, "threshold = nan"),
+    ({}, {"coefficients": np.array([1.0, -1.0])}, "coefficients from -1.0"),
+    ({}, {"coefficients": np.ones(3)}, r"parameters of shape"),
+    ({}, {"centre": np.zeros(7)}, "of shape"),
+    ({}, {"scale": np.ones((6, 6))}, "scale without an inverse"),
+    ({}, {"starts": np.zeros((0, 6))}, "of 6 columns"),
+    ({}, {"ess": np.ones(3)}, "ess of shape"),
+    ({"feature_names": ["a"]}, {}, "1 names of features"),
+]
+BOOSTED_CLASSES_CASES = [
+    ({"fields": []}, {}, "0 fields of 0 widths for 2 classes"),
+    ({"fields": None}, {}, "whole BoostedClassifier"),
+    ({"classes": {"dtype": "<U1", "values": ["a", "b", "c"]}}, {}, "for 3 classes"),
+    ({}, {"scale": np.zeros(2)}, "scale from 0.0"),
+    ({}, {"coef": np.ones((2, 2))}, "coef of shape"),
+    ({}, {"0.centre": np.zeros(7)}, "of shape"),
+]
 CASES = {
+    "boosted": BOOSTED_CASES,
+    "boosted classes": BOOSTED_CLASSES_CASES,
     "herder": HERDER_CASES,
     "thinned": THINNED_CASES,
     "picks": PICKS_CASES,

@@ -78,6 +78,11 @@ CALLS = {
     "full": lambda: learnt(herder.NHERD(covariance="full", max_iter=1), 25),
     "forgetting": lambda: learnt(herder.NHERD(covariance="full", forget=0.01, max_iter=1), 25),
     "voted": lambda: learnt(herder.VotedPerceptron(budget=20)),
+    "boosted": lambda: herder.BoostedField(n_rounds=2).fit(X).energy(X),
+    "boosted bits": lambda: herder.BoostedField(n_rounds=2).fit(BITS).energy(BITS),
+    "boosted classes": lambda: learnt(
+        herder.BoostedClassifier(herder.BoostedField("tree", n_rounds=2)), 25
+    ),
     "moments": lambda: herder.Moments.from_data(BITS[:, :30], 3, sample_weight=WEIGHT).counts,
     "potts": potts,
     "machine": filled,

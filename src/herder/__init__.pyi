@@ -49,6 +49,12 @@ from herder.kernel.mmd import mmd as mmd
 from herder.kernel.result import Thinning as Thinning
 from herder.kernel.thinning import thin as thin
 from herder.learn.boltzmann import BoltzmannMachine as BoltzmannMachine
+from herder.learn.boosted_classifier import BoostedClassifier as BoostedClassifier
+from herder.learn.boosted_features import DimpleFeatures as DimpleFeatures
+from herder.learn.boosted_features import FeatureFamily as FeatureFamily
+from herder.learn.boosted_features import RBMFeatures as RBMFeatures
+from herder.learn.boosted_features import TreeFeatures as TreeFeatures
+from herder.learn.boosting import BoostedField as BoostedField
 from herder.learn.comparison import FitCheck as FitCheck
 from herder.learn.conditional import ConditionalHerder as ConditionalHerder
 from herder.learn.discriminative import DiscriminativeRBM as DiscriminativeRBM

@@ -1,4 +1,4 @@
-"""Data sets: two that come with scikit-learn, two that are drawn, the papers' own from a folder.
+"""Data sets: two that come with scikit-learn, three that are drawn, the papers' own from a folder.
 
 The papers' sets are files (.npz, or texts as .jsonl.gz) in a folder of yours, which the
 environment variable ``HERDER_DATA`` names. Nothing is downloaded.
@@ -31,6 +31,7 @@ __all__ = [
     "load_spambase",
     "make_banana",
     "make_lithuanian",
+    "make_spirals",
     "mnist",
     "multidomain_sentiment",
     "newsgroups",
@@ -165,6 +166,36 @@ def make_lithuanian(
     points = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     text = "Two bent sausages in the plane, one inside the other, drawn; y: the class."
     return Dataset(points + noise, ("x_1", "x_2"), y, text)
+
+
+def make_spirals(
+    n_rows: int = 600, *, random_state: int | np.random.Generator | None = 0
+) -> Dataset:
+    """Draw two arms of a spiral in the plane, for estimates of densities.
+
+    As in the second example of [welling2003]_: points on half a circle, with uniform angles and
+    a radius of 10 plus standard normal noise. The second arm is the first one turned by half a
+    circle, and shifted by 10 and 5, so that each ends near the centre of the other.
+
+    Parameters
+    ----------
+    n_rows : int, default 600
+        Rows; arms 0 and 1 take turns.
+    random_state : int, Generator or None, default 0
+        Draws the angles and the noise.
+
+    Examples
+    --------
+    >>> from herder.datasets import make_spirals
+    >>> make_spirals(100).X.shape
+    (100, 2)
+    """
+    y, place, noise = _drawn(n_rows, random_state)
+    angle = np.pi * place
+    arcs = (10 + noise[:, :1]) * np.column_stack([np.cos(angle), np.sin(angle)])
+    points = np.where(y[:, None] == 0, arcs, np.array([10.0, 5.0]) - arcs)
+    text = "Two arms of a spiral in the plane, drawn; y: the arm."
+    return Dataset(points, ("x_1", "x_2"), y, text)
 
 
 def _drawn(n_rows: int, random_state: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:

@@ -22,6 +22,8 @@ __all__ = ["HOMES", "ModelFileError", "load", "read_model", "save"]
 HOMES = {
     "AROW": "herder.online.gaussian",
     "BoltzmannMachine": "herder.learn.boltzmann",
+    "BoostedClassifier": "herder.learn.boosted_classifier",
+    "BoostedField": "herder.learn.boosting",
     "Checkpoint": "herder.core.checkpoint",
     "ConditionalHerder": "herder.learn.conditional",
     "ConfidenceWeighted": "herder.online.confidence",

@@ -32,9 +32,9 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
 
 
-#: Names that are not called: errors, a protocol, and results, which only a function of ours makes.
+#: Names that are not called: errors, protocols, and results, which only a function of ours makes.
 EXEMPT = {
-    *("HerdingSystem", "ModelFileError", "ParameterError", "Step"),
+    *("FeatureFamily", "HerdingSystem", "ModelFileError", "ParameterError", "Step"),
     *("Bounds", "ColumnErrors", "DensityHerding", "Estimate", "Exact", "FitCheck", "FitReport"),
     *("KernelHerding", "LogPartition", "MomentDiagnostics", "MomentHerding", "Position"),
     *("Sampling", "ScanReport", "Thinning"),
@@ -106,6 +106,12 @@ def shared(name: str) -> Any:
         "herder": lambda: herder.MomentHerder().fit(spins()),
         "hidden": lambda: herder.HiddenHerder(3, n_steps=20).fit(spins()),
         "conditional": lambda: herder.ConditionalHerder(2, max_iter=2).fit(points(), labels()),
+        "boosted": lambda: herder.BoostedField(n_rounds=2).fit(points()),
+        "boosted plane": lambda: herder.BoostedField(n_rounds=2).fit(points()[:, :2]),
+        "boosted bits": lambda: herder.BoostedField(n_rounds=2).fit(spins()),
+        "boosted classes": lambda: herder.BoostedClassifier(herder.BoostedField(n_rounds=2)).fit(
+            points(), labels()
+        ),
         "plane": lambda: herder.AROW().fit(points()[:, :2], labels()),
         "parametric": lambda: herder.ParametricHerder(
             2, n_hidden=3, n_steps=5, n_tuning_steps=5
@@ -846,6 +852,45 @@ def _calls() -> dict[str, Callable[[], Call]]:
             for name in ("predict", "predict_proba")
         },
         **{
+            f"BoostedField.fit, {how}": fitted(
+                "BoostedField",
+                features=lambda how=how: how,
+                n_rounds=lambda: 2,
+                X=S if how == "rbm" else X,
+                y=None,
+            )
+            for how in ("rbm", "dimple", "tree")
+        },
+        **{
+            f"BoostedField.{name}, {kind}": method(kind, name, X=S if "bits" in kind else X)
+            for name in ("energy", "score_samples", "score", "decision_function", "predict")
+            for kind in ("boosted", "boosted bits")
+        },
+        "BoostedField.staged_energy": method("boosted", "staged_energy", X=X, end=list),
+        **{
+            f"BoostedField.sample, {kind}": method(kind, "sample", n_samples=3)
+            for kind in ("boosted", "boosted bits")
+        },
+        "BoostedClassifier.fit": fitted(
+            "BoostedClassifier",
+            field=lambda: herder.BoostedField(n_rounds=2),
+            X=X,
+            y=labels,
+        ),
+        **{
+            f"BoostedClassifier.{name}": method("boosted classes", name, X=X)
+            for name in ("predict", "predict_proba", "decision_function")
+        },
+        **{
+            name: plain(
+                getattr(herder, name),
+                end=lambda family: (
+                    herder.BoostedField(family, n_rounds=1).fit(spins()).energy(S())
+                ),
+            )
+            for name in ("RBMFeatures", "DimpleFeatures", "TreeFeatures")
+        },
+        **{
             f"DiscriminativeRBM.{name}": method("discriminative", name, X=X)
             for name in ("predict", "predict_proba", "predict_log_proba")
         },
@@ -1011,6 +1056,18 @@ def _calls() -> dict[str, Callable[[], Call]]:
             final=lambda: (3, 0.1),
             end=drawn,
         ),
+        "plot_boosted_rounds": plain(
+            plots.plot_boosted_rounds, field=lambda: shared("boosted plane"), end=drawn
+        ),
+        "plot_boosted_density": plain(
+            plots.plot_boosted_density,
+            field=lambda: shared("boosted plane"),
+            X=lambda: points()[:, :2],
+            n_rounds=lambda: [1, 2],
+            dimples=True,
+            end=drawn,
+        ),
+        "make_spirals": plain(datasets.make_spirals, n_rows=5),
     }
     return calls
 

@@ -19,6 +19,8 @@ from safetensors.numpy import save as to_bytes
 
 from herder import (
     RBM,
+    BoostedClassifier,
+    BoostedField,
     ConditionalHerder,
     DiscriminativeRBM,
     GaussianMixture,
@@ -123,6 +125,20 @@ def use_conditional(model: Any) -> Any:
     return [*found, model.partial_fit(rows, labels).predict(rows)]
 
 
+def use_boosted(field: Any) -> Any:
+    rows = rows_for(field, files.ROWS)
+    if field._states is not None:
+        low, high = field._states
+        rows = low + (high - low) * rows_for(field, files.BITS[:20]).astype(float)
+    found = [field.score_samples(rows), field.predict(rows), field.sample(3)]
+    return [*found, str(field.summary()), field.to_state()]
+
+
+def use_boosted_classifier(model: Any) -> Any:
+    rows = rows_for(model, files.ROWS)
+    return [model.predict_proba(rows), model.predict(rows), model.to_state()]
+
+
 def use_hidden(herder: Any) -> Any:
     rows = rows_for(herder, files.BITS[:20])
     rows = rows if herder.to_state()[1]["low"] == 0 else 2 * rows - 1
@@ -223,6 +239,21 @@ def _things() -> dict[str, Thing]:
             ),
             use_conditional,
         )
+    for features, table in (
+        ("rbm", files.BITS),
+        ("tree", files.BITS),
+        ("dimple", files.ROWS),
+        ("tree", files.ROWS),
+    ):
+        found[f"boosted-{features}{table.shape[1]}"] = Thing(
+            lambda f=features, t=table: BoostedField(f, n_rounds=2).fit(t), use_boosted
+        )
+    found["boosted-classes"] = Thing(
+        lambda: BoostedClassifier(BoostedField("tree", n_rounds=2)).fit(
+            files.ROWS, files.LABELS["three"]
+        ),
+        use_boosted_classifier,
+    )
     found["hidden"] = Thing(lambda: HiddenHerder(2, n_steps=9).fit(files.BITS), use_hidden)
     found["parametric"] = Thing(
         lambda: ParametricHerder(2, n_hidden=2, n_steps=3, n_tuning_steps=3).fit(files.BITS),

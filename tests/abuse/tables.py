@@ -82,7 +82,8 @@ def counts(path: Path) -> Any:
 
 
 def edges(path: Path) -> Any:
-    model = read_field(str(path), biases=None, states=None, max_memory=LIMIT).model
+    found: Any = read_field(str(path), biases=None, states=None, max_memory=LIMIT)
+    model = found.model
     return [model.names, model.edges, model.edge_weights]
 
 

@@ -45,6 +45,8 @@ def folder(tmp_path, monkeypatch):
         '--test "it\'s.csv"',
         "learn conditional 'my draws.csv' -o m.safetensors --label kind --drop w --hidden 5 "
         "--multi-class one-vs-rest --epochs 2 --random-state 3 --test 'my draws.csv'",
+        "learn boosted 'my draws.csv' -o m.safetensors --drop kind --features dimple --rounds 3 "
+        "--early-stopping --contamination 0.2 --random-state 3 --test 'my draws.csv'",
     ],
 )
 def test_the_command_of_a_report_makes_the_same_files(folder, typed):

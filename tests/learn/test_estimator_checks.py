@@ -1,5 +1,6 @@
 import pytest
 
+from herder import BoostedClassifier, BoostedField
 from herder.learn import BoltzmannMachine
 from tests.estimator_checks import estimator_checks
 
@@ -28,4 +29,24 @@ def expected_failures(machine):
 
 @estimator_checks(MACHINES, expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+BOOSTED = [
+    BoostedField(n_rounds=2),
+    BoostedField("tree", n_rounds=2),
+    BoostedField(n_rounds=2, early_stopping=True, weighted=True, resample=True),
+]
+
+
+@estimator_checks(BOOSTED, lambda field: {})
+def test_scikit_learn_checks_of_boosted_fields(estimator, check):
+    check(estimator)
+
+
+CLASSIFIERS = [BoostedClassifier(BoostedField(n_rounds=2))]
+
+
+@estimator_checks(CLASSIFIERS, lambda classifier: {})
+def test_scikit_learn_checks_of_boosted_classifiers(estimator, check):
     check(estimator)

@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from herder._errors import with_nearest
 from herder.cli.compress import compress, decompress
 from herder.cli.demo import demo as demo_verb
+from herder.cli.learn_boosted import learn_boosted
 from herder.cli.learn_classifier import learn_classifier
 from herder.cli.learn_conditional import learn_conditional
 from herder.cli.learn_field import learn_field
@@ -79,7 +80,8 @@ learn = typer.Typer(
     name="learn",
     cls=_LearnGroup,
     help="Learn a model from rows: a classifier (`herder learn TABLE` alone), one with hidden "
-    "units (conditional), a random field over pairs of columns, or one with hidden units (rbm).",
+    "units (conditional), a random field over pairs of columns, one with hidden units (rbm), or a "
+    "density (boosted).",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -109,6 +111,7 @@ def _add(name: str, verb: Any, group: typer.Typer = app) -> None:
 _add("thin", thin_verb)
 _add("moments", moments_verb)
 _add("synth", synth_verb)
+_add("boosted", learn_boosted, learn)
 _add("classifier", learn_classifier, learn)
 _add("conditional", learn_conditional, learn)
 _add("field", learn_field, learn)

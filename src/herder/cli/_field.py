@@ -15,6 +15,7 @@ from herder._errors import ParameterError
 from herder._validation import require_memory
 from herder.core.summary import counted
 from herder.data import open_table
+from herder.learn.boosting import BoostedField
 from herder.models.pairwise import PairwiseModel
 from herder.models.potts import PottsModel
 from herder.models.rbm import RBMModel
@@ -84,8 +85,8 @@ def is_made(text: str) -> bool:
 
 def read_field(
     text: str, *, biases: Path | None, states: str | None, max_memory: int
-) -> GivenField:
-    """Read or make a model.
+) -> GivenField | BoostedField:
+    """Read or make a model; a boosted field is returned as it is.
 
     Parameters
     ----------
@@ -112,11 +113,13 @@ def read_field(
     return _load(path, max_memory)
 
 
-def _load(path: Path, max_memory: int) -> GivenField:
+def _load(path: Path, max_memory: int) -> GivenField | BoostedField:
     """Read a model file; a machine that was not to be trusted when it was learnt says so again."""
     from herder.io import read_model
 
     model, meta = read_model(path)
+    if isinstance(model, BoostedField):
+        return model
     found = getattr(model, "model_", model)
     if isinstance(found, RBMModel):
         n_sites = found.n_visible + found.n_hidden

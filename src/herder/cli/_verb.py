@@ -144,6 +144,7 @@ class Run:
             if self.given(name):
                 value = self.context.params[name]
                 value = ", ".join(value) if isinstance(value, list | tuple) else value
+                value = str(value) if isinstance(value, Path) else value
                 raise ParameterError(name, f"be left out {why}", value)
 
     def progress(self, share: float, note: str) -> None:

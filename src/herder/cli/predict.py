@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 import typer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from herder.data.broken import BrokenRows
     from herder.data.features import FeatureColumns
     from herder.data.labelled import InputSpec, LabelledFiles
+    from herder.learn.boosting import BoostedField
 
 __all__ = ["predict"]
 
@@ -30,7 +31,7 @@ CHUNK_BYTES = 2**20
     example="herder predict model.safetensors new.svm -o labels.csv",
     outputs={"output": (".csv", ".npz", ".parquet")},
     inputs=("model", "data"),
-    options={"n_sweeps": None},
+    options={"X": "data", "n_sweeps": None},
 )
 def predict(
     run: Run,
@@ -42,7 +43,8 @@ def predict(
         typer.Argument(
             metavar="DATA",
             help="Rows like those it learnt from: svmlight lines (- for the standard input) or a "
-            "table. Labels may be there or not. For a random field: a table with gaps.",
+            "table. Labels may be there or not. For a random field: a table with gaps; for a "
+            "boosted field: a table without.",
         ),
     ] = None,
     output: Annotated[
@@ -106,6 +108,8 @@ def predict(
     A random field has no labels: it fills the gaps of a table (empty cells, NA, N/A, NaN, null,
     None and ?), each with its more probable value given the other cells of the row, and is
     explained by its couplings.
+
+    Of a boosted field (`herder learn boosted`) the columns are log_density, and outlier: 1 or 0.
     """
     if not model.exists():
         raise FileNotFoundError(f"model must name a file that exists, got {str(model)!r}")
@@ -124,12 +128,18 @@ def predict(
     from herder.online.fitted import rank_features
 
     fitted, meta = read_model(model)
+    broken = BrokenRows(skip_broken, "--skip-broken leaves such {unit}s out")
     if not hasattr(fitted, "classes_"):
+        from herder.learn.boosting import BoostedField
+
+        if isinstance(fitted, BoostedField):
+            run.refuse(("label", "explain", "probabilities"), "for a boosted field")
+            files = _open_data(cast(Path, data), model, fitted, None, None, broken)
+            return _predict_density(run, fitted, files, broken, output)
         run.refuse(("label", "skip_broken", "by"), "for a random field")
         return _predict_field(run, fitted, model, data, output, probabilities, explain, top)
     run.refuse(("probabilities",), f"for {type(fitted).__name__}, which writes them anyway")
     kept = InputSpec.of_model(model, meta)
-    broken = BrokenRows(skip_broken, "--skip-broken leaves such {unit}s out")
     files = None
     if data is not None:
         files = _open_data(data, model, fitted, kept, label, broken)
@@ -348,6 +358,40 @@ def _predict_field(
         share = counts["sure"] / n_gaps
         blocks.insert(0, Text(f"expected share of gaps filled rightly, by the model: {share:.4f}"))
     return Summary(f"{counted(int(counts['rows']), 'row')}, {found}", blocks)
+
+
+def _predict_density(
+    run: Run,
+    field: "BoostedField",
+    files: "LabelledFiles",
+    broken: "BrokenRows",
+    output: Path | None,
+) -> Summary:
+    """Write the log density of each row; return how many are outliers."""
+    if not files.tables:
+        raise ParameterError("data", "be a table for a boosted field", str(files.paths[0]))
+    vars(field).pop("feature_names_in_", None)  # rows come as arrays, in their order
+    n_rows = n_outliers = 0
+
+    def chunks() -> Iterator[dict[str, NDArray[Any]]]:
+        nonlocal n_rows, n_outliers
+        for batch in files.batches(broken):
+            outlier = (field.predict(batch.X) < 0).astype(np.int8)
+            n_rows, n_outliers = n_rows + len(batch), n_outliers + int(outlier.sum())
+            run.progress(batch.done / (files.size or 1), "predicting")
+            # rows are numbered if some may be missing
+            columns: dict[str, NDArray[Any]] = {batch.unit: batch.places} if broken.skip else {}
+            yield columns | {"log_density": field.score_samples(batch.X), "outlier": outlier}
+
+    found = chunks()
+    first = next(found, {})
+    if not first:
+        raise files.no_rows(broken)
+    _write(run, output, list(first), itertools.chain([first], found), shown=True)
+    share = f"{100 * field.contamination:.3g} % of the rows that it learnt from"
+    text = f"outliers have a log density below {field.offset_:.4g}, as {share}"
+    title = f"{counted(n_rows, 'row')}, {counted(n_outliers, 'outlier')}"
+    return Summary(title, [*map(Text, [text, *broken.lines()])])
 
 
 def _named(names: Any, cells: NDArray[Any]) -> Any:

@@ -19,6 +19,7 @@ from herder.data.tables import write_table
 
 if TYPE_CHECKING:
     from herder.cli._field import GivenField
+    from herder.learn.boosting import BoostedField
     from herder.samplers.sampling import Sampling
 
 __all__ = ["sample"]
@@ -32,6 +33,15 @@ LONG_SECONDS = 10.0
 #: Seconds for a site, and for each of its neighbours, in one sweep: right within a factor of
 #: three on grids and on complete graphs.
 SECONDS = {"gibbs": (3e-8, 2e-9), "herded-gibbs": (5e-8, 3e-8), "swendsen-wang": (4e-8, 2e-8)}
+
+#: Options that a boosted field does not take, besides those of a list of edges.
+NOT_BOOSTED = (
+    *("method", "burn_in", "thinning", "every", "chains", "order", "evidence", "temperature"),
+    *("tempering", "marginals", "threads"),
+)
+
+#: Bytes for a number of a row while it is drawn.
+NUMBER_BYTES = 64
 
 
 @verb(
@@ -56,7 +66,7 @@ def sample(
             metavar="MODEL",
             help="A random field: a model file (.safetensors), a list of edges (.csv, .npz, "
             ".parquet with columns source, target, weight), or a grid such as `ising:64x64`, "
-            "`ising:64x64:periodic`, `potts:64x64:3`.",
+            "`ising:64x64:periodic`, `potts:64x64:3`. Or a boosted field (.safetensors).",
         ),
     ],
     n: Annotated[
@@ -152,6 +162,8 @@ def sample(
     """Draw states of a random field: an Ising or Potts model, or a Boltzmann machine.
 
     Of a restricted Boltzmann machine (`herder learn rbm`) the states of the columns are written.
+    Of a boosted field (`herder learn boosted`) rows are drawn, and only -n, -o and --random-state
+    apply.
 
     Gibbs sampling is correct for every model, if it runs long enough. Herded Gibbs takes no
     random numbers: on models without couplings, and on fully connected ones, its error falls as
@@ -177,9 +189,12 @@ def sample(
         raise ParameterError("chains", f"be at most the {n} states wanted", chains)
     heats = _read_temperatures(tempering)
     from herder import gibbs, herded_gibbs, swendsen_wang
-    from herder.cli._field import read_evidence, read_field
+    from herder.cli._field import GivenField, read_evidence, read_field
 
     field = read_field(model, biases=biases, states=states, max_memory=run.max_memory)
+    if not isinstance(field, GivenField):
+        run.refuse(NOT_BOOSTED, "for a boosted field")
+        return _sample_boosted(run, field, Path(model), n, output, random_state)
     if field.n_visible is not None and method != "gibbs":
         rule = f"be gibbs for {field.source}, a restricted Boltzmann machine"
         raise ParameterError("method", rule, method)
@@ -224,19 +239,36 @@ def sample(
     about = [Fact("model", field.source, "", counted(len(field.model.edges), "coupling"))]
     if temperature != 1:
         about.append(Fact("temperature", temperature, "g", "divides all energies"))
-    if output is not None and output.suffix.lower() == ".csv" and _are_numbers(shown):
-        notes.append(
-            Text(
-                f"{output} has numbers alone in its row of names, which herder reads back only "
-                "from .npz and .parquet",
-                "warning",
-            )
-        )
+    if output is not None:
+        notes += _unreadable(output, shown)
     advice = _advice(run, found, clusters=field.n_visible is None)
     if advice:
         notes.append(Text(f"options that may help: {', '.join(advice)}"))
     summary = found.summary(shape=field.shape)
     return replace(summary, blocks=[Facts(about), *summary.blocks, *notes])
+
+
+def _sample_boosted(
+    run: Run,
+    field: "BoostedField",
+    path: Path,
+    n: int,
+    output: Path | None,
+    random_state: int,
+) -> Summary:
+    """Write rows that a boosted field draws."""
+    if output is None:  # --marginals was refused
+        raise ParameterError("output", "be given for a boosted field", got="none")
+    width = field.n_features_in_
+    require_memory(NUMBER_BYTES * n * width, run.max_memory, f"{n:,} rows of {width} columns")
+    run.progress(0.0, "sampling")
+    rows = field.sample(n, random_state=random_state)
+    run.progress(1.0, "sampling")
+    names = list(vars(field).get("feature_names_in_", [f"x{j}" for j in range(width)]))
+    _write_states(run, output, names, rows)
+    found = field.summary()
+    title = f"{counted(n, 'row')} of {path.name}, {found.title}"
+    return replace(found, title=title, blocks=[*found.blocks, *_unreadable(output, names)])
 
 
 def _read_temperatures(text: str | None) -> tuple[float, ...] | None:
@@ -269,8 +301,8 @@ def _tell_cost(
         run.say(f"{field.source}: {sweeps:,} sweeps over {size}, about {seconds:,.0f} s")
 
 
-def _write_states(run: Run, output: Path, names: Sequence[str], rows: NDArray[np.int8]) -> None:
-    """Write states in chunks; an array without names is written as it is."""
+def _write_states(run: Run, output: Path, names: Sequence[str], rows: NDArray[Any]) -> None:
+    """Write states or numbers in chunks; an array without names is written as it is."""
     part = run.part(output)
     if part.suffix.lower() == ".npy":
         with open(part, "wb") as stream:
@@ -287,8 +319,15 @@ def _write_states(run: Run, output: Path, names: Sequence[str], rows: NDArray[np
     write_table(part, names, chunks())
 
 
-def _are_numbers(names: Sequence[str]) -> bool:
-    return all(name.lstrip("-").isdecimal() for name in names)
+def _unreadable(output: Path, names: Sequence[str]) -> list[Text]:
+    """Return a warning if names of columns cannot be read back."""
+    if output.suffix.lower() != ".csv" or not all(name.lstrip("-").isdecimal() for name in names):
+        return []
+    text = (
+        f"{output} has numbers alone in its row of names, which herder reads back only from .npz "
+        "and .parquet"
+    )
+    return [Text(text, "warning")]
 
 
 def _advice(run: Run, found: "Sampling", *, clusters: bool) -> list[str]:

@@ -141,17 +141,18 @@ def choose_columns(
     text: Sequence[str] = (),
     category: Sequence[str] = (),
     hash_bits: int = 20,
+    need_label: bool = True,
 ) -> FeatureColumns:
     """Decide what each column of a table is for; columns of text must have been given a role."""
     path = source.path
-    if label is None and "label" not in source.names:
+    if need_label and label is None and "label" not in source.names:
         raise ParameterError(
             "label",
             f"name the column of labels of {path}",
             got=f"none: --label COLUMN, one of {_list(source.names)}",
         )
     roles = {
-        "label": [label or "label"],
+        "label": [label or "label"] if need_label else [],
         "weight": [] if weight is None else [weight],
         "text": list(text),
         "category": list(category),
@@ -173,7 +174,8 @@ def choose_columns(
         _require_numbers(source, name, first)
     columns = FeatureColumns(label or "label", numbers, tuple(text), tuple(category), hash_bits)
     if not columns.width:
-        raise ValueError(f"{path} must have a column besides the label to learn from, got none")
+        which = "besides the label" if need_label else "left"
+        raise ValueError(f"{path} must have a column {which} to learn from, got none")
     return columns
 
 

@@ -169,7 +169,8 @@ def rank_features(model: Any, top: int, by: str) -> list[list[int]]:
         Order by the size of the weight, or of the weight over its standard deviation.
     """
     name = type(model).__name__
-    weights = getattr(model, "coef_", None)
+    # the weights of a `BoostedClassifier` are not those of features
+    weights = getattr(model, "coef_", None) if isinstance(model, FittedClassifier) else None
     if weights is None:
         raise ParameterError("model", "be linear to be explained", got=f"{name} without weights")
     sizes = np.abs(weights)

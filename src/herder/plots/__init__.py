@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: Functions of each module, less the ``plot_`` in front of their names.
 _MODULES = {
+    "boosting": ("boosted_density", "boosted_rounds"),
     "conditional": ("boundary", "training"),
     "convergence": ("convergence", "scan_report"),
     "dynamics": ("tipi",),
@@ -48,6 +49,8 @@ PICTURES = {
     ("HiddenHerder", "samples"): ("rbm", "draw_samples"),
     ("ParametricHerder", "prototypes"): ("rbm", "draw_prototypes"),
     ("ConditionalHerder", "learning"): ("conditional", "plot_training"),
+    ("BoostedField", "rounds"): ("boosting", "plot_boosted_rounds"),
+    ("BoostedField", "density"): ("boosting", "plot_boosted_density"),
 }
 
 
