@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from benchmarks import conditional
+from benchmarks import boosting, conditional
 from benchmarks.synthetic import page
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +69,11 @@ def test_the_pages_of_hidden_units_have_the_stored_figures() -> None:
 def test_the_page_of_conditional_herding_has_the_stored_figures() -> None:
     stored = json.loads((ROOT / "benchmarks/results/conditional.json").read_text())
     assert conditional.page(stored["rows"]) in (ROOT / "docs/conditional.md").read_text()
+
+
+def test_the_page_of_boosting_has_the_stored_figures() -> None:
+    stored = json.loads((ROOT / "benchmarks/results/boosting.json").read_text())
+    assert boosting.page(stored["rows"]) in (ROOT / "docs/boosting.md").read_text()
 
 
 def test_the_page_of_the_codec_has_the_stored_figures() -> None:

@@ -130,13 +130,13 @@ class BoostedField(OutlierMixin, BaseEstimator):
 
     Attributes
     ----------
-    coefficients_ : ndarray of shape (n_rounds_,)
+    coefficients_ : ndarray of shape (n_rounds,)
         Coefficients of the features; 0 if a feature did not help.
-    parameters_ : ndarray of shape (n_rounds_, n_parameters)
+    parameters_ : ndarray of shape (n_rounds, n_parameters)
         Their parameters.
-    ess_ : ndarray of shape (n_rounds_,)
+    ess_ : ndarray of shape (n_rounds,)
         Effective sample sizes at the coefficients, relative to the number of negative examples.
-    gains_ : ndarray of shape (n_rounds_,)
+    gains_ : ndarray of shape (n_rounds,)
         Gain of log-likelihood in each round, estimated by the negative examples; of held-out rows
         with early stopping.
     constant_ : float
