@@ -144,10 +144,40 @@ def test_density_of_one_column_and_of_many():
     assert 0 < field.log_partition_error_ < 0.2
 
 
+def test_log_z_belongs_to_the_last_fit():
+    rng = np.random.default_rng(1)
+    field = BoostedField(n_rounds=3).fit(rng.normal(size=(200, 4)))
+    before = field.log_partition_error_
+    field.fit(rng.normal(size=(200, 4)) ** 3)
+    assert (
+        field.log_partition_error_
+        == BoostedField(n_rounds=3)
+        .fit((np.random.default_rng(1).normal(size=(2, 200, 4))[1]) ** 3)
+        .log_partition_error_
+    )
+    assert field.log_partition_error_ != before
+
+
+def test_the_constant_is_that_of_the_rounds_that_are_kept():
+    rows = np.random.default_rng(2).normal(size=(200, 2))
+    settings = {"weighted": True, "penalty": 0.0, "n_iter_no_change": 5}
+    stopped = BoostedField(n_rounds=100, early_stopping=True, **settings).fit(rows)
+    assert stopped.n_rounds_ < 90
+    same = BoostedField(n_rounds=stopped.n_rounds_, early_stopping=True, **settings).fit(rows)
+    np.testing.assert_array_equal(same.coefficients_, stopped.coefficients_)
+    assert same.constant_ == stopped.constant_ != 0
+
+
+def test_many_columns_of_two_states_take_little_memory():
+    rows = np.random.default_rng(3).integers(0, 2, (20, 3000))
+    arrays, _ = BoostedField(n_rounds=1).fit(rows).to_state()
+    assert sum(array.nbytes for array in arrays.values()) < 8 * 3000**2 / 2  # no square table
+
+
 def test_scores_without_log_z():
     field = BoostedField(n_rounds=2).fit(ring())
     plain = field.score_samples(ring(), normalise=False)
-    assert not hasattr(field, "log_partition_error_")
+    assert field._partition is None  # it was not computed
     np.testing.assert_array_equal(plain, -field.energy(ring()))
     assert np.ptp(plain - field.score_samples(ring())) < 1e-10
     with refuses("normalise", TypeError):

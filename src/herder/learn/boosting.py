@@ -144,7 +144,7 @@ class BoostedField(OutlierMixin, BaseEstimator):
     offset_ : float
         Log density below which `predict` calls a row an outlier.
     log_partition_error_ : float
-        Standard error of log Z, after `score_samples`.
+        Standard error of log Z.
     n_features_in_ : int
         Number of columns.
 
@@ -332,7 +332,8 @@ class BoostedField(OutlierMixin, BaseEstimator):
         fields = None if states is None else read_array(arrays, "fields", (width,))
         field._model = BoostedModel(family, parameters, coefficients, fields)
         field._states, field._centre = states, centre
-        field._scale = read_array(arrays, "scale", (width, width))
+        size = width if states is None else 1
+        field._scale = read_array(arrays, "scale", (size, size))
         for name in ("low", "high"):
             setattr(field, f"_{name}", read_array(arrays, name, (width,)))
         field._starts = read_array(arrays, "starts", (None, width))
@@ -361,6 +362,11 @@ class BoostedField(OutlierMixin, BaseEstimator):
     def n_rounds_(self) -> int:
         """Number of rounds."""
         return len(self._model.coefficients)
+
+    @property
+    def log_partition_error_(self) -> float:
+        """Standard error of log Z."""
+        return self._normaliser().error
 
     @property
     def offset_(self) -> float:
@@ -425,10 +431,12 @@ class BoostedField(OutlierMixin, BaseEstimator):
         patience = positive_int(self.n_iter_no_change, "n_iter_no_change")
         settings: dict[str, Any] = {**self._settings(), "judges": held if len(held) else rows}
         *_, energies = self._model.staged(rows)  # added up in the order of the rounds
+        first, constants = self.n_rounds_, [self.constant_]
         for t in range(self.n_rounds_, n_rounds):
             rng = np.random.default_rng([self._seed, t + 1])
             found = run_round(self._model, rows, energies, self.constant_, rng, **settings)
             self._model, energies, self.constant_ = found.model, found.energies, found.constant
+            constants.append(found.constant)
             self.ess_ = np.append(self.ess_, found.ess)
             self.gains_ = np.append(self.gains_, found.gain)
             self._starts = found.negatives[:N_STARTS]
@@ -440,6 +448,7 @@ class BoostedField(OutlierMixin, BaseEstimator):
             if stopped:
                 self._model = self._model.first(best)
                 self.ess_, self.gains_ = self.ess_[:best], self.gains_[:best]
+                self.constant_ = constants[max(best - first, 0)]
                 break
 
     def _settings(self) -> dict[str, Any]:
@@ -469,6 +478,11 @@ class BoostedField(OutlierMixin, BaseEstimator):
 
     def _log_partition(self) -> float:
         """Return log Z of the rows in their own units."""
+        value = self._normaliser().value
+        return value if self._states else value - float(np.linalg.slogdet(self._scale)[1])
+
+    def _normaliser(self) -> Partition:
+        """Return log Z of scaled rows, which is computed once."""
         if self._partition is None:
             with one_blas_thread():
                 width = len(self._centre)
@@ -476,11 +490,8 @@ class BoostedField(OutlierMixin, BaseEstimator):
                     self._partition = grid_sum(self._model, self._low, self._high)
                 else:
                     rng = np.random.default_rng([self._seed, 0, 1])
-                    given = self._model, width, self._starts, rng
-                    self._partition = annealed(*given)
-            self.log_partition_error_ = self._partition.error
-        units = 0.0 if self._states is not None else -float(np.linalg.slogdet(self._scale)[1])
-        return self._partition.value + units
+                    self._partition = annealed(self._model, width, self._starts, rng)
+        return self._partition
 
     def _model_energy(self, rows: Floats) -> Floats:
         with one_blas_thread():
@@ -510,11 +521,14 @@ class BoostedField(OutlierMixin, BaseEstimator):
 
 
 def make_frame(points: Floats, states: States) -> tuple[Floats, Floats]:
-    """Return what is subtracted from rows, and the matrix that they are then multiplied by."""
+    """Return what is subtracted from rows, and the matrix that they are then multiplied by.
+
+    For rows of two states it has one entry.
+    """
     width = points.shape[1]
     if states is None:
         if len(points) < 2:
             raise ParameterError("X", "have at least two rows of numbers", got="1 sample")
         scale = whitening(points)
         return points.mean(axis=0), scale
-    return np.full(width, sum(states) / 2), np.eye(width) * 2 / (1 - states[0])
+    return np.full(width, sum(states) / 2), np.array([[2 / (1 - states[0])]])
