@@ -376,12 +376,13 @@ def _predict_density(
     def chunks() -> Iterator[dict[str, NDArray[Any]]]:
         nonlocal n_rows, n_outliers
         for batch in files.batches(broken):
-            outlier = (field.predict(batch.X) < 0).astype(np.int8)
+            scores = field.score_samples(batch.X)
+            outlier = (scores < field.offset_).astype(np.int8)
             n_rows, n_outliers = n_rows + len(batch), n_outliers + int(outlier.sum())
             run.progress(batch.done / (files.size or 1), "predicting")
             # rows are numbered if some may be missing
             columns: dict[str, NDArray[Any]] = {batch.unit: batch.places} if broken.skip else {}
-            yield columns | {"log_density": field.score_samples(batch.X), "outlier": outlier}
+            yield columns | {"log_density": scores, "outlier": outlier}
 
     found = chunks()
     first = next(found, {})
