@@ -10,12 +10,16 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
+from herder.learn.boosted_base import SignBase
 from herder.learn.boosted_features import RBMFeatures
 from herder.learn.boosted_model import BoostedModel
 from herder.learn.boosted_round import RoundRows, balance, find_coefficient, run_round
 
 #: Rows of the small problem.
 N = 4000
+
+#: Four signs, all states alike.
+FLAT = SignBase(np.zeros(1), np.zeros((1, 4)))
 
 ENERGIES = hnp.arrays(float, st.integers(1, 30), elements=st.floats(-1000, 1000))
 
@@ -157,13 +161,13 @@ def small_round(**given):
     rng = np.random.default_rng(4)
     rows = np.where(rng.random((N, 4)) < 0.5, 1.0, -1.0)
     rows[:, 1] = np.where(rng.random(N) < 0.9, rows[:, 0], -rows[:, 0])
-    model = BoostedModel(RBMFeatures(), np.empty((0, 0)), np.empty(0), np.zeros(4))
+    model = BoostedModel(RBMFeatures(), np.empty((0, 0)), np.empty(0), FLAT)
     options = {
         **{"judges": rows, "chain": "exact", "n_steps": 5, "n_chains": 100, "weighted": False},
         **{"penalty": 0.0, "min_ess": 0.6, "resample": False},
     }
     rng = np.random.default_rng(1)
-    return rows, run_round(model, rows, np.zeros(N), 0.0, rng, **{**options, **given})
+    return rows, run_round(model, rows, FLAT.energy(rows), 0.0, rng, **{**options, **given})
 
 
 @pytest.mark.parametrize("resample", [False, True])
@@ -213,7 +217,7 @@ class Wide(RBMFeatures):
 
 @pytest.mark.parametrize("family", [Badly(), Wide()])
 def test_families_that_return_no_feature(family):
-    model = BoostedModel(family, np.empty((0, 0)), np.empty(0), np.zeros(4))
+    model = BoostedModel(family, np.empty((0, 0)), np.empty(0), FLAT)
     rows = np.ones((9, 4))
     with pytest.raises(ValueError, match="features must return"):
         run_round(

@@ -12,7 +12,8 @@ from sklearn import base
 from sklearn.exceptions import NotFittedError
 
 from herder import BoostedField, DimpleFeatures, RBMFeatures, TreeFeatures, load, save
-from herder.learn.whitening import whitening
+from herder.learn.boosted_base import GaussianBase, fit_gaussians
+from herder.learn.boosted_frame import whitening
 from tests.naming import refuses
 
 clone: Any = base.clone  # which is typed as any container
@@ -32,6 +33,12 @@ def bits(n=300, width=5, seed=0):
 
 
 ROWS = {"bits": bits(), "signs": 2 * bits() - 1, "numbers": ring()}
+
+
+def quick(*features: Any, **settings: Any) -> BoostedField:
+    """Return a field that tries few mixtures."""
+    return BoostedField(*features, **{"max_components": 3, **settings})
+
 
 #: Kinds of features, and the rows that they are for.
 KINDS = [
@@ -60,20 +67,20 @@ def assert_same(one, other, rows):
 @pytest.mark.parametrize(("features", "kind"), KINDS)
 def test_warm_start_goes_on_as_one_fit(features, kind):
     rows = ROWS[kind]
-    whole = BoostedField(features, n_rounds=4).fit(rows)
-    warm = BoostedField(features, n_rounds=2, warm_start=True).fit(rows)
+    whole = quick(features, n_rounds=4).fit(rows)
+    warm = quick(features, n_rounds=2, warm_start=True).fit(rows)
     warm.set_params(n_rounds=4).fit(rows)
     assert_same(whole, warm, rows)
-    assert_same(whole, BoostedField(features, n_rounds=4).fit(rows), rows)
+    assert_same(whole, quick(features, n_rounds=4).fit(rows), rows)
     afresh = warm.set_params(warm_start=False).fit(rows)
     assert_same(whole, afresh, rows)
     assert len(whole.coefficients_) == whole.n_rounds_ == 4
-    other = BoostedField(features, n_rounds=4, random_state=1).fit(rows)
+    other = quick(features, n_rounds=4, random_state=1).fit(rows)
     assert not np.array_equal(other.coefficients_, whole.coefficients_)
 
 
 def test_warm_start_with_other_rows():
-    field = BoostedField(n_rounds=2, warm_start=True).fit(bits())
+    field = quick(n_rounds=2, warm_start=True).fit(bits())
     with refuses("X", match="0 and 1"):
         field.set_params(n_rounds=4).fit(ROWS["signs"])
     assert field.n_rounds_ == 2
@@ -83,11 +90,11 @@ def test_warm_start_with_other_rows():
 @pytest.mark.parametrize(("features", "kind"), KINDS)
 def test_energies_after_each_round(features, kind):
     rows = ROWS[kind]
-    field = BoostedField(features, n_rounds=4).fit(rows)
+    field = quick(features, n_rounds=4).fit(rows)
     stages = list(field.staged_energy(rows))
     assert len(stages) == 4
     np.testing.assert_allclose(stages[-1], field.energy(rows), rtol=1e-10, atol=1e-10)
-    short = BoostedField(features, n_rounds=2).fit(rows)
+    short = quick(features, n_rounds=2).fit(rows)
     np.testing.assert_allclose(stages[1], short.energy(rows), rtol=1e-10, atol=1e-10)
 
 
@@ -95,7 +102,7 @@ def test_energies_after_each_round(features, kind):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_learns_a_known_distribution_of_bits(chain, weighted):
     rows, new = bits(1500), bits(1500, seed=1)
-    field = BoostedField(n_rounds=40, chain=chain, weighted=weighted).fit(rows)
+    field = quick(n_rounds=40, chain=chain, weighted=weighted).fit(rows)
     states = np.array(list(itertools.product((0, 1), repeat=5)), float)
     logs = field.score_samples(states)
     assert abs(np.logaddexp.reduce(logs)) < 4 * field.log_partition_error_
@@ -111,8 +118,9 @@ def test_learns_a_known_distribution_of_bits(chain, weighted):
 
 @pytest.mark.parametrize("features", ["dimple", "tree"])
 def test_learns_a_ring(features):
-    field = BoostedField(features, n_rounds=15).fit(ring(300))
-    normal = BoostedField("dimple", n_rounds=1, penalty=1000.0).fit(ring(300))
+    one = {"max_components": 1}
+    field = quick(features, n_rounds=15, **one).fit(ring(300))
+    normal = quick("dimple", n_rounds=1, penalty=1000.0, **one).fit(ring(300))
     assert field.score(ring(500, 1)) > normal.score(ring(500, 1)) + 0.3
     assert field.energy([[0.0, 0.0]])[0] > field.energy([[1.0, 0.0]])[0] + 1
     assert field.gains_.sum() > 0.3
@@ -123,7 +131,7 @@ def test_densities_sum_to_1_in_the_units_of_the_data(features):
     """Columns of very different scale, and almost the same: the Jacobian is not 1."""
     units = np.array([[1e-3, 2e4], [0.0, 3e3]])
     rows = ring() @ units + [5.0, -1e5]
-    field = BoostedField(features, n_rounds=6).fit(rows)
+    field = quick(features, n_rounds=6).fit(rows)
     line = np.linspace(-6, 6, 301)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     cell = (line[1] - line[0]) ** 2 * abs(np.linalg.det(units))
@@ -133,12 +141,12 @@ def test_densities_sum_to_1_in_the_units_of_the_data(features):
 
 def test_density_of_one_column_and_of_many():
     rows = np.random.default_rng(0).normal(3.0, 50.0, (300, 1))
-    field = BoostedField(n_rounds=3).fit(rows)
+    field = quick(n_rounds=3).fit(rows)
     grid = np.linspace(-500, 500, 20_001)[:, None]
     assert np.exp(field.score_samples(grid)).sum() * 0.05 == pytest.approx(1, abs=1e-3)
     assert field.log_partition_error_ < 1e-3
     rows = np.random.default_rng(0).normal(3.0, 50.0, (300, 4))
-    field = BoostedField(n_rounds=3).fit(rows)
+    field = quick(n_rounds=3).fit(rows)
     exact = -0.5 * (((rows - 3) / 50) ** 2 + np.log(2 * np.pi * 2500)).sum(axis=1)
     assert field.score(rows) == pytest.approx(exact.mean(), abs=0.3)
     assert 0 < field.log_partition_error_ < 0.2
@@ -146,12 +154,12 @@ def test_density_of_one_column_and_of_many():
 
 def test_log_z_belongs_to_the_last_fit():
     rng = np.random.default_rng(1)
-    field = BoostedField(n_rounds=3).fit(rng.normal(size=(200, 4)))
+    field = quick(n_rounds=3).fit(rng.normal(size=(200, 4)))
     before = field.log_partition_error_
     field.fit(rng.normal(size=(200, 4)) ** 3)
     assert (
         field.log_partition_error_
-        == BoostedField(n_rounds=3)
+        == quick(n_rounds=3)
         .fit((np.random.default_rng(1).normal(size=(2, 200, 4))[1]) ** 3)
         .log_partition_error_
     )
@@ -161,21 +169,21 @@ def test_log_z_belongs_to_the_last_fit():
 def test_the_constant_is_that_of_the_rounds_that_are_kept():
     rows = np.random.default_rng(2).normal(size=(200, 2))
     settings = {"weighted": True, "penalty": 0.0, "n_iter_no_change": 5}
-    stopped = BoostedField(n_rounds=100, early_stopping=True, **settings).fit(rows)
+    stopped = quick(n_rounds=100, early_stopping=True, **settings).fit(rows)
     assert stopped.n_rounds_ < 90
-    same = BoostedField(n_rounds=stopped.n_rounds_, early_stopping=True, **settings).fit(rows)
+    same = quick(n_rounds=stopped.n_rounds_, early_stopping=True, **settings).fit(rows)
     np.testing.assert_array_equal(same.coefficients_, stopped.coefficients_)
     assert same.constant_ == stopped.constant_ != 0
 
 
 def test_many_columns_of_two_states_take_little_memory():
     rows = np.random.default_rng(3).integers(0, 2, (20, 3000))
-    arrays, _ = BoostedField(n_rounds=1).fit(rows).to_state()
+    arrays, _ = quick(n_rounds=1).fit(rows).to_state()
     assert sum(array.nbytes for array in arrays.values()) < 8 * 3000**2 / 2  # no square table
 
 
 def test_scores_without_log_z():
-    field = BoostedField(n_rounds=2).fit(ring())
+    field = quick(n_rounds=2).fit(ring())
     plain = field.score_samples(ring(), normalise=False)
     assert field._partition is None  # it was not computed
     np.testing.assert_array_equal(plain, -field.energy(ring()))
@@ -188,7 +196,7 @@ def test_scores_without_log_z():
 @pytest.mark.parametrize("contamination", [0.0, 0.05, 0.3])
 def test_outliers(features, kind, contamination):
     rows = ROWS[kind]
-    field = BoostedField(features, n_rounds=2, contamination=contamination).fit(rows)
+    field = quick(features, n_rounds=2, contamination=contamination).fit(rows)
     found, decisions = field.predict(rows), field.decision_function(rows)
     assert set(found) <= {-1, 1}
     np.testing.assert_array_equal(found == -1, decisions < 0)
@@ -202,7 +210,7 @@ def test_outliers(features, kind, contamination):
 @pytest.mark.parametrize(("features", "kind"), KINDS)
 def test_samples_are_rows(features, kind):
     rows = ROWS[kind]
-    field = BoostedField(features, n_rounds=10).fit(rows)
+    field = quick(features, n_rounds=10).fit(rows)
     drawn = field.sample(600)
     assert drawn.shape == (600, rows.shape[1])
     np.testing.assert_array_equal(drawn, field.sample(600))
@@ -220,17 +228,15 @@ def test_samples_are_rows(features, kind):
 
 
 def test_samples_in_parts(monkeypatch):
-    field = BoostedField(n_rounds=2).fit(ring())
-    monkeypatch.setattr("herder.learn.boosting.BLOCK", 200 * 2 * 7)
+    field = quick(n_rounds=2).fit(ring())
+    monkeypatch.setattr("herder.learn.boosted_fitted.BLOCK", 200 * 2 * 7)
     drawn = field.sample(50)
     assert len(np.unique(drawn, axis=0)) == 50
 
 
 def test_early_stopping_keeps_the_best_number_of_rounds():
     rows, told = bits(60, 8), []
-    field = BoostedField(
-        n_rounds=60, early_stopping=True, validation_fraction=0.3, n_iter_no_change=4
-    )
+    field = quick(n_rounds=60, early_stopping=True, validation_fraction=0.3, n_iter_no_change=4)
     field.fit(rows, progress=lambda share, note: told.append(share))
     n = field.n_rounds_
     assert n < 60
@@ -238,13 +244,39 @@ def test_early_stopping_keeps_the_best_number_of_rounds():
     assert len(field.ess_) == len(field.coefficients_) == n
     assert told[-1] == 1
     assert len(told) == n + 4
-    one = BoostedField(n_rounds=n).fit(rows)
+    one = quick(n_rounds=n).fit(rows)
     assert not np.array_equal(one.coefficients_, field.coefficients_)  # taught by fewer rows
+
+
+@pytest.mark.parametrize("kind", ["bits", "numbers"])
+def test_the_first_energy_is_a_mixture(kind):
+    rows = ROWS[kind]
+    settings = {"n_rounds": 1, "penalty": 1000.0}
+    field = quick(**settings).fit(rows)
+    first = f"mixture of {len(field._model.base.logs)}"
+    assert first != "mixture of 1"
+    assert first in str(field.summary())
+    one = quick(max_components=1, **settings).fit(rows)
+    assert len(one._model.base.logs) == 1
+    assert field.score(rows) > one.score(rows) + 0.2
+    weighted = quick(weighted=True, n_rounds=1).fit(rows)
+    assert len(weighted._model.base.logs) == 1
+
+
+def test_held_out_rows_do_not_teach_the_first_energy():
+    rows = ring(60)
+    stopped = quick(n_rounds=1, early_stopping=True).fit(rows)
+    teach, held = stopped._held_out(60)
+    assert len(held) == 6
+    frame, base = stopped._frame, stopped._model.base
+    assert isinstance(base, GaussianBase)
+    same = fit_gaussians(frame.scaled(rows)[teach], frame, 3, stopped._seed)
+    np.testing.assert_array_equal(base.means, same.means)
 
 
 def test_rounds_without_a_feature_stop_it():
     rows = np.random.default_rng(0).normal(size=(300, 2))
-    field = BoostedField(n_rounds=40, penalty=50.0, n_iter_no_change=3).fit(rows)
+    field = quick(n_rounds=40, penalty=50.0, n_iter_no_change=3).fit(rows)
     assert field.n_rounds_ == 3
     assert not field.coefficients_.any()
     np.testing.assert_allclose(field.gains_, 0, atol=1e-12)
@@ -254,15 +286,15 @@ def test_rounds_without_a_feature_stop_it():
 
 def test_effective_sample_sizes_and_resampling():
     for resample in (False, True):
-        field = BoostedField(n_rounds=8, min_ess=0.9, resample=resample).fit(bits())
+        field = quick(n_rounds=8, min_ess=0.9, resample=resample).fit(bits())
         assert field.ess_.min() >= 0.9 - 1e-9
         assert (field.coefficients_ >= 0).all()
 
 
 @pytest.mark.parametrize("low", [0, -1])
 def test_bits_and_signs_are_the_same_field(low):
-    field = BoostedField(n_rounds=4).fit(ROWS["bits"])
-    other = BoostedField(n_rounds=4).fit(ROWS["signs"])
+    field = quick(n_rounds=4).fit(ROWS["bits"])
+    other = quick(n_rounds=4).fit(ROWS["signs"])
     np.testing.assert_array_equal(field.energy(ROWS["bits"]), other.energy(ROWS["signs"]))
     for rows in (ROWS["bits"] > 0, ROWS["bits"].astype(np.int8), ROWS["bits"].tolist()):
         np.testing.assert_array_equal(field.energy(rows), field.energy(ROWS["bits"]))
@@ -274,32 +306,32 @@ def test_bits_and_signs_are_the_same_field(low):
 
 def test_forms_of_rows():
     rows = ring()
-    field = BoostedField(n_rounds=2).fit(rows)
-    single = BoostedField(n_rounds=2).fit(rows.astype(np.float32))
+    field = quick(n_rounds=2).fit(rows)
+    single = quick(n_rounds=2).fit(rows.astype(np.float32))
     assert single.energy(rows.astype(np.float32)).dtype == np.float64
     np.testing.assert_allclose(single.energy(rows), field.energy(rows), rtol=0.05, atol=0.05)
     frame = pd.DataFrame(rows, columns=["east", "north"])
-    named: Any = BoostedField(n_rounds=2).fit(frame)
+    named: Any = quick(n_rounds=2).fit(frame)
     assert named.feature_names_in_.tolist() == ["east", "north"]
     np.testing.assert_allclose(named.energy(frame), field.energy(rows), rtol=1e-9)
     with pytest.raises(ValueError, match="feature names"):
         named.energy(frame[["north", "east"]])
     for make in (sp.csr_matrix, sp.csr_array):
         with refuses("X", TypeError, match="dense data is required"):
-            BoostedField().fit(make(rows))
+            quick().fit(make(rows))
     with pytest.raises(ValueError, match="features"):
         field.energy(rows[:, :1])
 
 
 def test_summary():
-    text = str(BoostedField(n_rounds=3).fit(ring()).summary())
+    text = str(quick(n_rounds=3).fit(ring()).summary())
     assert text.startswith("BoostedField, 2 columns, 3 rounds")
     for word in ("DimpleFeatures", "gain", "effective sample size"):
         assert word in text
 
 
 def test_before_fit():
-    field = BoostedField()
+    field = quick()
     for call in (
         *(field.energy, field.score_samples, field.score, field.decision_function),
         *(field.predict, lambda rows: list(field.staged_energy(rows))),
@@ -332,7 +364,7 @@ class Radii:
 @pytest.mark.parametrize("kind", ["numbers", "bits"])
 def test_a_family_of_a_user(tmp_path, kind):
     rows = ROWS[kind]
-    field = BoostedField(Radii(), n_rounds=10).fit(rows)
+    field = quick(Radii(), n_rounds=10).fit(rows)
     assert field.parameters_.shape == (field.n_rounds_, 2)
     assert np.isfinite(field.score_samples(rows)).all()
     assert field.sample(3).shape == (3, rows.shape[1])
@@ -343,7 +375,7 @@ def test_a_family_of_a_user(tmp_path, kind):
         save(field, tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
     with refuses("chain", match="exact"):
-        BoostedField(Radii(), chain="block").fit(rows)
+        quick(Radii(), chain="block").fit(rows)
 
 
 @pytest.mark.parametrize(
@@ -356,7 +388,7 @@ def test_a_family_of_a_user(tmp_path, kind):
 )
 def test_families_with_settings_come_back(tmp_path, family, kind):
     rows = ROWS[kind]
-    field = BoostedField(family, n_rounds=3, warm_start=True).fit(rows)
+    field = quick(family, n_rounds=3, warm_start=True).fit(rows)
     save(field, tmp_path / "a")
     back = load(tmp_path / "a")
     assert back.features == family
@@ -372,6 +404,7 @@ def test_families_with_settings_come_back(tmp_path, family, kind):
     [
         *(("n_rounds", value) for value in (0, -3, 2.5, "a", None, True)),
         *(("weighted", value) for value in ("a", 2, 0.5)),
+        *(("max_components", value) for value in (0, -1, 2.5, None)),
         *(("penalty", value) for value in (-0.1, np.nan, np.inf, "a")),
         *(("chain", value) for value in ("gibbs", None, 3)),
         *(("n_steps", value) for value in (0, -1, 1.5, "a")),
@@ -389,7 +422,7 @@ def test_families_with_settings_come_back(tmp_path, family, kind):
 @pytest.mark.parametrize("kind", ["bits", "numbers"])
 def test_bad_parameters(name, value, kind):
     given = {"n_rounds": 1, "early_stopping": name == "validation_fraction", name: value}
-    field = BoostedField(**given)
+    field = quick(**given)
     with refuses(name, (ValueError, TypeError)):
         field.fit(ROWS[kind])
     assert not hasattr(field, "n_features_in_")
@@ -397,9 +430,9 @@ def test_bad_parameters(name, value, kind):
 
 def test_blocks_are_not_for_trees():
     with refuses("chain", match="exact"):
-        BoostedField("tree", chain="block").fit(bits())
+        quick("tree", chain="block").fit(bits())
     with refuses("progress", TypeError):
-        BoostedField().fit(bits(), progress=3)  # pyright: ignore
+        quick().fit(bits(), progress=3)  # pyright: ignore
 
 
 LINE = np.random.default_rng(1).normal(size=(60, 2))
@@ -424,7 +457,7 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
 def test_rows_that_are_refused(features, key):
     rows, match = BAD_ROWS[key]
     with pytest.raises(ValueError, match=match):
-        BoostedField(features, n_rounds=2).fit(rows)
+        quick(features, n_rounds=2).fit(rows)
 
 
 STRANGE_ROWS: dict[str, Any] = {
@@ -450,7 +483,7 @@ STRANGE_ROWS: dict[str, Any] = {
 @pytest.mark.parametrize("features", ["auto", "tree"])
 def test_rows_that_are_strange(features, key):
     rows = STRANGE_ROWS[key]
-    field = BoostedField(features, n_rounds=4).fit(rows)
+    field = quick(features, n_rounds=4).fit(rows)
     assert np.isfinite(field.score_samples(rows)).all()
     assert np.isfinite(field.sample(5)).all()
     assert np.isfinite(field.parameters_).all()
@@ -463,7 +496,7 @@ def test_rows_that_are_strange(features, key):
 def test_rows_that_are_all_the_same(features, value):
     """No finite coefficient is the best one; probabilities still are."""
     rows = np.full((5, 3), value)
-    field = BoostedField(features, n_rounds=30).fit(rows)
+    field = quick(features, n_rounds=30).fit(rows)
     assert field.coefficients_.max() < 1e5
     score = field.score(rows)
     assert abs(score) < 0.1 + 4 * field.log_partition_error_
@@ -471,13 +504,13 @@ def test_rows_that_are_all_the_same(features, value):
 
 def test_one_row_with_early_stopping():
     with refuses("X", match="two rows"):
-        BoostedField(n_rounds=2, early_stopping=True).fit([[0, 1]])
-    field = BoostedField(n_rounds=2, early_stopping=True).fit([[0, 1], [1, 0]])
+        quick(n_rounds=2, early_stopping=True).fit([[0, 1]])
+    field = quick(n_rounds=2, early_stopping=True).fit([[0, 1], [1, 0]])
     assert np.isfinite(field.score_samples([[0, 1]])).all()
 
 
 def test_rows_to_be_scored_that_are_far_away():
-    field = BoostedField(n_rounds=3).fit(ring())
+    field = quick(n_rounds=3).fit(ring())
     near, far = field.decision_function([[1.0, 0.0], [1e6, -1e6]])
     assert far < -1e10 < near
     assert np.isfinite(field.score_samples([[1e90, 0.0]])).all()

@@ -55,7 +55,7 @@ def test_ellipses_are_one_deviation_of_the_narrow_gaussians(field):
     assert len(ellipses) == (field.coefficients_ > 0).sum() > 0
     largest = field.coefficients_.argmax()
     means, logs = field.parameters_[largest].reshape(2, 2)
-    whitened = (ellipses[0].get_xydata() - field._centre) @ field._scale
+    whitened = field._frame.scaled(ellipses[0].get_xydata())
     distances = ((whitened - means) ** 2 * np.exp(logs)).sum(axis=1)
     np.testing.assert_allclose(distances, 1)
     assert len(plot_boosted_density(field, X, dimples=False).axes[0].lines) == 1
@@ -76,7 +76,7 @@ def test_without_rows_samples_are_drawn(field):
     dots = plot_boosted_density(field, dimples=False).axes[0].lines[0].get_xydata()
     assert dots.shape == (500, 2)
     # 500 samples; of independent ones the error of the mean is 0.045 deviations
-    np.testing.assert_allclose(((dots - field._centre) @ field._scale).mean(axis=0), 0, atol=0.3)
+    np.testing.assert_allclose(field._frame.scaled(dots).mean(axis=0), 0, atol=0.3)
 
 
 def test_one_row_and_other_features():

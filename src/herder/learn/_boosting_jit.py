@@ -76,7 +76,7 @@ def _dimple_energy(
     broad: float,
     tabulated: bool,
 ) -> float:
-    """Return the energy of a row, without the Gaussian."""
+    """Return the energy of a row, without the mixture."""
     d = row.shape[0]
     flat = np.exp(broad)
     total = 0.0
@@ -101,32 +101,65 @@ def _dimple_energy(
 
 
 @jit
+def _log_sum(logs: NDArray[np.float64]) -> float:
+    """Return the log of a sum."""
+    top, total = logs.max(), 0.0
+    for log in logs:
+        total += np.exp(log - top)
+    return top + np.log(total)
+
+
+@jit
+def _mixture_log(
+    row: NDArray[np.float64],  # (d,)
+    tops: NDArray[np.float64],  # (n_components,): log densities at the means, times the shares
+    means: NDArray[np.float64],  # (n_components, d)
+    roots: NDArray[np.float64],  # (n_components, d, d)
+    joint: NDArray[np.float64],  # (n_components,), overwritten
+) -> float:
+    """Return the log density of a row in a mixture of Gaussians."""
+    d = row.shape[0]
+    for k in range(tops.shape[0]):
+        square = 0.0
+        for j in range(d):
+            entry = 0.0
+            for i in range(d):
+                entry += (row[i] - means[k, i]) * roots[k, i, j]
+            square += entry * entry
+        joint[k] = tops[k] - 0.5 * square
+    return _log_sum(joint)
+
+
+@jit
 def metropolis(
     rows: NDArray[np.float64],  # (n, d), moved in place
-    pulls: NDArray[np.float64],  # (n,): energies without the Gaussian, filled in place
+    pulls: NDArray[np.float64],  # (n,): energies without the mixture, filled in place
     dimple: NDArray[np.float64],  # (n_features, 2 d): means, precisions
     heights: NDArray[np.float64],  # (n_features,)
     coefficients: NDArray[np.float64],  # (n_features,)
     broad: float,
     share: float,  # of the features in the energy
+    tops: NDArray[np.float64],  # (n_components,): as in _mixture_log
+    means: NDArray[np.float64],
+    roots: NDArray[np.float64],
     steps: NDArray[np.float64],  # (n, n_steps, d)
     levels: NDArray[np.float64],  # (n, n_steps): minus exponential variates
 ) -> int:
     """Move chains of the Metropolis algorithm; return the number of moves accepted."""
     n, d = rows.shape
     accepted = 0
-    trial = np.empty(d)
+    trial, joint = np.empty(d), np.empty(tops.shape[0])
     for i in range(n):
         pull = _dimple_energy(rows[i], dimple, heights, coefficients, broad, True)
+        log = _mixture_log(rows[i], tops, means, roots, joint)
         for k in range(steps.shape[1]):
-            change = 0.0
             for j in range(d):
                 trial[j] = rows[i, j] + steps[i, k, j]
-                change += 0.5 * (trial[j] - rows[i, j]) * (trial[j] + rows[i, j])
             there = _dimple_energy(trial, dimple, heights, coefficients, broad, True)
-            if levels[i, k] < -change - share * (there - pull):
+            log_there = _mixture_log(trial, tops, means, roots, joint)
+            if levels[i, k] < log_there - log - share * (there - pull):
                 rows[i, :] = trial
-                pull = there
+                pull, log = there, log_there
                 accepted += 1
         pulls[i] = _dimple_energy(rows[i], dimple, heights, coefficients, broad, False)
     return accepted
@@ -146,7 +179,8 @@ def gibbs(
     units: NDArray[np.float64],  # (d, n_features): weights
     biases: NDArray[np.float64],  # (n_features,)
     coefficients: NDArray[np.float64],  # (n_features,)
-    base: NDArray[np.float64],  # (d,): fields of independent sites
+    tops: NDArray[np.float64],  # (n_components,): of the mixture, where its fields are not felt
+    mixture: NDArray[np.float64],  # (n_components, d): its fields
     share: float,  # of the features in the energy
     uniforms: NDArray[np.float64],  # (n, n_sweeps, d)
 ) -> None:
@@ -155,7 +189,13 @@ def gibbs(
     n_features = coefficients.shape[0]
     fields, logs = np.empty(n_features), np.empty(n_features)
     after, logs_after = np.empty(n_features), np.empty(n_features)
+    joint, joint_after = np.empty(tops.shape[0]), np.empty(tops.shape[0])
     for i in range(n):
+        for c in range(tops.shape[0]):
+            joint[c] = tops[c]
+            for j in range(d):
+                joint[c] += signs[i, j] * mixture[c, j]
+        log = _log_sum(joint)
         for t in range(n_features):
             fields[t] = biases[t]
             for j in range(d):
@@ -168,9 +208,14 @@ def gibbs(
                     after[t] = fields[t] - 2 * signs[i, j] * units[j, t]
                     logs_after[t] = _log_cosh(after[t])
                     gain += coefficients[t] * (logs_after[t] - logs[t])
-                gain = share * gain - 2 * base[j] * signs[i, j]
+                for c in range(tops.shape[0]):
+                    joint_after[c] = joint[c] - 2 * signs[i, j] * mixture[c, j]
+                log_after = _log_sum(joint_after)
+                gain = share * gain + log_after - log
                 if uniforms[i, k, j] * (1 + np.exp(-gain)) < 1:
                     signs[i, j] = -signs[i, j]
+                    joint, joint_after = joint_after, joint
+                    log = log_after
                     fields, after = after, fields
                     logs, logs_after = logs_after, logs
         total = 0.0

@@ -26,7 +26,8 @@ from herder.core.plain import (
 )
 from herder.core.state import State, nest, unnest
 from herder.learn.boosted_features import choose_family
-from herder.learn.boosting import BoostedField, make_frame
+from herder.learn.boosted_frame import RowFrame
+from herder.learn.boosting import BoostedField
 from herder.online.inputs import distinct_labels, read_labels
 
 __all__ = ["BoostedClassifier"]
@@ -44,7 +45,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     field : BoostedField, optional
-        The parameters of all fields. Default: those of ``BoostedField()``.
+        The parameters of all fields. Default: those of ``BoostedField(weighted=True)`` for rows of
+        two states, and of ``BoostedField()`` for numbers.
 
     Attributes
     ----------
@@ -90,20 +92,21 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """
         function_or_none(progress, "progress")
         with whole_or_not(self):
-            rows = fit_points(self, X).astype(np.float64)
+            rows = fit_points(self, X).astype(np.float64, order="C")
             labels = read_labels(y, len(rows))
             self.classes_, places = distinct_labels(labels)
             n = len(self.classes_)
             if n < 2:
                 raise ParameterError("y", "have at least two classes", got="1 class")
-            kind = choose_family(self._prototype().features, rows)
-            frame = make_frame(rows, kind[1])  # one for all classes: each may be of one row
+            prototype = self._prototype(rows)
+            family, states = choose_family(prototype.features, rows)
+            frame = RowFrame.around(rows, states)  # one for all classes: each may be of one row
             self.fields_ = []
             for k in range(n):
-                field: Any = clone(self._prototype())
+                field: Any = clone(prototype)
                 field.n_features_in_ = rows.shape[1]
                 told = None if progress is None else _part_of(progress, k, n)
-                self.fields_.append(field._learn(rows[places == k], kind, frame, told))
+                self.fields_.append(field._learn(rows[places == k], family, frame, told))
             energies = self._energies(rows)
             self._centre, spread = energies.mean(axis=0), energies.std(axis=0)
             self._scale = np.where(spread > 0, spread, 1.0)
@@ -115,7 +118,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Return the score of each class; of two classes that of the second one."""
         check_fitted(self, "coef_")
-        rows = fit_points(self, X, reset=False).astype(np.float64)
+        rows = fit_points(self, X, reset=False).astype(np.float64, order="C")
         energies = (self._energies(rows) - self._centre) / self._scale
         scores = energies @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -166,9 +169,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         model._scale = read_array(arrays, "scale", (n,), low=POSITIVE)
         return model
 
-    def _prototype(self) -> BoostedField:
+    def _prototype(self, rows: NDArray[np.float64]) -> BoostedField:
         if self.field is None:
-            return BoostedField()
+            return BoostedField(weighted=choose_family("auto", rows)[1] is not None)
         if not isinstance(self.field, BoostedField):
             raise ParameterTypeError("field", "be a BoostedField", self.field)
         return self.field

@@ -2,8 +2,7 @@ r"""Boosted fields: an energy that is a sum of features, and Markov chains of it
 
 .. math:: P(s) \propto e^{-E(s)}, \qquad E(s) = E_0(s) + \sum_t \alpha_t \phi_t(s),
 
-where :math:`E_0` is that of independent sites for signs, and :math:`|s|^2 / 2`, a standard
-Gaussian, for numbers. Chains are
+where :math:`E_0` is that of a mixture, of independent signs or of Gaussians. Chains are
 
 - exact: Gibbs sampling for signs, the Metropolis algorithm for numbers, with steps of mixed
   widths, half of them together with the difference of two rows [terbraak2006]_;
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from herder.learn import _boosting_jit as _jit
+from herder.learn.boosted_base import GaussianBase, SignBase, draw_components
 from herder.learn.boosted_features import DimpleFeatures, FeatureFamily, RBMFeatures
 
 __all__ = ["BoostedModel"]
@@ -50,19 +50,19 @@ class BoostedModel:
         A row for each feature.
     coefficients : ndarray of shape (n_features,)
         Their weights in the energy.
-    fields : ndarray of shape (n_columns,) or None
-        For signs, the fields of independent sites in the energy; None for numbers.
+    base : SignBase or GaussianBase
+        The energy without features, for signs or for numbers.
     """
 
     family: FeatureFamily
     parameters: Floats
     coefficients: Floats
-    fields: Floats | None
+    base: SignBase | GaussianBase
 
     @property
     def signs(self) -> bool:
         """Whether rows are of -1 and 1; otherwise of numbers."""
-        return self.fields is not None
+        return isinstance(self.base, SignBase)
 
     def added(self, parameters: Floats, coefficient: float) -> Self:
         """Return the model with one feature more."""
@@ -81,23 +81,13 @@ class BoostedModel:
             coefficients=self.coefficients[:n_features],
         )
 
-    def base_energy(self, rows: Floats) -> Floats:
-        """Return the energy without features."""
-        return (rows**2).sum(axis=1) / 2 if self.fields is None else -rows @ self.fields
-
-    def base_log_partition(self, width: int) -> float:
-        """Return log Z of the model without features."""
-        if self.fields is None:
-            return width / 2 * float(np.log(2 * np.pi))
-        return float(np.logaddexp(self.fields, -self.fields).sum())
-
     def values(self, feature: Floats, rows: Floats) -> Floats:
         """Return the values of one feature."""
         return self.family.values(feature[None], rows)[:, 0]
 
     def staged(self, rows: Floats) -> Iterator[Floats]:
         """Yield the energy without features, and after each of them."""
-        total = self.base_energy(rows)
+        total = self.base.energy(rows)
         yield total
         for feature, coefficient in zip(self.parameters, self.coefficients, strict=True):
             total = total + coefficient * self.values(feature, rows)
@@ -116,13 +106,7 @@ class BoostedModel:
 
     def energy(self, rows: Floats) -> Floats:
         """Return the energy of rows."""
-        return self.base_energy(rows) + self.pulls(rows)
-
-    def draw_base(self, n_rows: int, width: int, rng: np.random.Generator) -> Floats:
-        """Draw rows of the model without features."""
-        if self.fields is None:
-            return rng.standard_normal((n_rows, width))
-        return np.where(rng.random((n_rows, width)) < expit(2 * self.fields), 1.0, -1.0)
+        return self.base.energy(rows) + self.pulls(rows)
 
     def advance(
         self,
@@ -153,40 +137,44 @@ class BoostedModel:
         """
         rows = rows.copy()
         if not len(self.coefficients):
-            return self.draw_base(len(rows), rows.shape[1], rng), np.zeros(len(rows))
+            return self.base.draw(len(rows), rng), np.zeros(len(rows))
         if chain == "block":
             return self._blocks(rows, n_steps, rng)
-        if self.fields is not None:
-            return self._gibbs(rows, n_steps, rng, share, self.fields)
-        return self._metropolis(rows, n_steps, rng, share, rows if archive is None else archive)
+        if isinstance(self.base, SignBase):
+            return self._gibbs(rows, n_steps, rng, share, self.base)
+        archive = rows if archive is None else archive
+        return self._metropolis(rows, n_steps, rng, share, self.base, archive)
 
     def _blocks(
         self, rows: Floats, n_steps: int, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
         """Move chains of hidden variables and rows in turn."""
-        units = isinstance(self.family, RBMFeatures)
         for _ in range(n_steps):
-            rows = _move_units(self, rows, rng) if units else _move_dimples(self, rows, rng)
+            if isinstance(self.base, SignBase):
+                rows = _move_units(self, self.base, rows, rng)
+            else:
+                rows = _move_dimples(self, self.base, rows, rng)
         return rows, self.pulls(rows)
 
     def _gibbs(
-        self, rows: Floats, n_steps: int, rng: np.random.Generator, share: float, fields: Floats
+        self, rows: Floats, n_steps: int, rng: np.random.Generator, share: float, base: SignBase
     ) -> tuple[Floats, Floats]:
         if isinstance(self.family, RBMFeatures):
             pulls, units = np.empty(len(rows)), np.ascontiguousarray(self.parameters[:, :-1].T)
             uniforms = rng.random((len(rows), n_steps, rows.shape[1]))
-            biases = self.parameters[:, -1].copy()
-            _jit.gibbs(rows, pulls, units, biases, self.coefficients, fields, share, uniforms)
+            given = units, self.parameters[:, -1].copy(), self.coefficients
+            _jit.gibbs(rows, pulls, *given, base.heights, base.fields, share, uniforms)
             return rows, pulls
-        pulls = self.pulls(rows)
+        pulls, first = self.pulls(rows), base.energy(rows)
         for _ in range(n_steps):
             for j in range(rows.shape[1]):
                 other = rows.copy()
                 other[:, j] *= -1
-                there = self.pulls(other)
-                gains = share * (pulls - there) - 2 * fields[j] * rows[:, j]
+                there, first_there = self.pulls(other), base.energy(other)
+                gains = share * (pulls - there) + first - first_there
                 flips = rng.random(len(rows)) < expit(gains)
                 rows[flips], pulls[flips] = other[flips], there[flips]
+                first[flips] = first_there[flips]
         return rows, pulls
 
     def _metropolis(
@@ -195,6 +183,7 @@ class BoostedModel:
         n_steps: int,
         rng: np.random.Generator,
         share: float,
+        base: GaussianBase,
         archive: Floats,
     ) -> tuple[Floats, Floats]:
         n, width = rows.shape
@@ -210,32 +199,37 @@ class BoostedModel:
             heights = self.parameters[:, width:].sum(axis=1) / 2
             broad = -2 * np.log(self.family.broad_width)
             given = table, heights, self.coefficients, broad, share
-            _jit.metropolis(rows, pulls, *given, steps, levels)
+            mixture = base.heights, base.means, base.roots
+            _jit.metropolis(rows, pulls, *given, *mixture, steps, levels)
             return rows, pulls
-        pulls, base = self.pulls(rows), self.base_energy(rows)
+        pulls, first = self.pulls(rows), base.energy(rows)
         for k in range(n_steps):
             trial = rows + steps[:, k]
-            there, base_there = self.pulls(trial), self.base_energy(trial)
-            moved = levels[:, k] < base - base_there + share * (pulls - there)
+            there, first_there = self.pulls(trial), base.energy(trial)
+            moved = levels[:, k] < first - first_there + share * (pulls - there)
             rows[moved] = trial[moved]
-            pulls, base = np.where(moved, there, pulls), np.where(moved, base_there, base)
+            pulls, first = np.where(moved, there, pulls), np.where(moved, first_there, first)
         return rows, pulls
 
 
-def _move_units(model: BoostedModel, rows: Floats, rng: np.random.Generator) -> Floats:
-    """Draw hidden signs given rows, and rows given them (equation 14)."""
+def _move_units(
+    model: BoostedModel, base: SignBase, rows: Floats, rng: np.random.Generator
+) -> Floats:
+    """Draw hidden signs and a component given rows, and rows given them (equation 14)."""
     scale = (2 * model.coefficients).astype(np.float32)
     units = model.parameters.astype(np.float32)
     fields = (rows.astype(np.float32) @ units[:, :-1].T + units[:, -1]) * scale
     on = rng.random(fields.shape, np.float32) < expit(fields)
     hidden = np.where(on, scale, -scale)
-    fields = 0.0 if model.fields is None else 2 * model.fields.astype(np.float32)
+    fields = (2 * base.fields).astype(np.float32)[draw_components(base, rows, rng)]
     up = rng.random(rows.shape, np.float32) < expit(hidden @ units[:, :-1] + fields)
     return np.where(up, 1.0, -1.0)
 
 
-def _move_dimples(model: BoostedModel, rows: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the narrow or the broad Gaussian of each dimple, and rows given them."""
+def _move_dimples(
+    model: BoostedModel, base: GaussianBase, rows: Floats, rng: np.random.Generator
+) -> Floats:
+    """Draw a Gaussian of each dimple and one of the mixture, and rows given all of them."""
     family: Any = model.family
     width, alpha = rows.shape[1], model.coefficients
     means, logs = model.parameters[:, :width], model.parameters[:, width:]
@@ -245,6 +239,12 @@ def _move_dimples(model: BoostedModel, rows: Floats, rng: np.random.Generator) -
     wide = width * broad / 2 - squares.sum(axis=2) * np.exp(broad) / 2
     chosen = rng.random(narrow.shape) < expit(alpha * (narrow - wide))
     precisions = alpha[:, None] * np.where(chosen[:, :, None], np.exp(logs), np.exp(broad))
-    total = 1 + precisions.sum(axis=1)
-    centre = (precisions * means).sum(axis=1) / total
-    return centre + rng.standard_normal(rows.shape) / np.sqrt(total)
+    pulls = (precisions * means).sum(axis=1)
+    chosen = draw_components(base, rows, rng)
+    tables = base.roots @ base.roots.swapaxes(1, 2)
+    total = tables[chosen]
+    total[:, range(width), range(width)] += precisions.sum(axis=1)
+    pulls += (tables @ base.means[:, :, None])[chosen, :, 0]
+    inverse = np.linalg.inv(np.linalg.cholesky(total))
+    noise = (inverse @ pulls[:, :, None])[:, :, 0] + rng.standard_normal(rows.shape)
+    return (noise[:, None, :] @ inverse)[:, 0]

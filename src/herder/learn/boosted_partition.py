@@ -1,9 +1,9 @@
 r"""The constant of a boosted field: log Z, on a grid or by annealed importance sampling.
 
 In one or two columns of numbers the energy is summed over a grid; its error is the difference to
-the sum over every second line. Otherwise chains start at the field without features,
+the sum over every second line. Otherwise chains start at the mixture,
 :math:`E_0`, and move at energies :math:`E_0 + \beta (E - E_0)` with :math:`\beta` from 0 to 1.
-Their weights are unbiased for :math:`Z / Z_0` [neal2001]_.
+Their weights are unbiased for Z [neal2001]_.
 """
 
 from itertools import pairwise
@@ -55,7 +55,6 @@ def grid_sum(
 
 def annealed(
     model: BoostedModel,
-    width: int,
     archive: NDArray[np.float64],
     rng: np.random.Generator,
     progress: Progress | None = None,
@@ -66,8 +65,6 @@ def annealed(
     ----------
     model : BoostedModel
         The field.
-    width : int
-        Number of columns.
     archive : ndarray of shape (n_rows, n_columns)
         Rows whose differences are tried as steps of numbers.
     rng : Generator
@@ -75,7 +72,7 @@ def annealed(
     progress : callable, optional
         Called with the share done, and a word on what is done.
     """
-    rows, first = model.draw_base(N_CHAINS, width, rng), model.base_log_partition(width)
+    rows = model.base.draw(N_CHAINS, rng)
     pulls, logs = model.pulls(rows), np.zeros(N_CHAINS)
     for step, (before, share) in enumerate(pairwise(np.linspace(0, 1, N_TEMPERATURES + 1))):
         logs -= (share - before) * pulls
@@ -86,4 +83,4 @@ def annealed(
     value = float(np.logaddexp.reduce(logs, axis=None)) - np.log(N_CHAINS)
     weights = np.exp(logs - logs.max())
     error = float(weights.std(ddof=1) / weights.mean() / np.sqrt(N_CHAINS))
-    return Partition(first + value, error)
+    return Partition(value, error)

@@ -252,7 +252,7 @@ def run_round(
 
     def negatives(field: BoostedModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         drawn, pulls = field.advance(starts, n_steps, rng, chain=chain)
-        return drawn, field.base_energy(drawn) + pulls
+        return drawn, field.base.energy(drawn) + pulls
 
     starts = np.tile(rows, (-(-n_chains // len(rows)), 1))
     others, there = negatives(model)

@@ -92,7 +92,7 @@ def plot_boosted_density(
         ellipses of one standard deviation; the lines of larger ones are thicker.
     """
     check_fitted(of_kind(field, "field", BoostedField, "a BoostedField"), "gains_")
-    if field._states is not None or field.n_features_in_ != 2:
+    if field._model.signs or field.n_features_in_ != 2:
         raise ParameterError("field", "be fitted to two columns of numbers", got="other columns")
     stages, outlines = _stages(n_rounds, field.n_rounds_), flag(dimples, "dimples")
     if X is None:
@@ -102,7 +102,7 @@ def plot_boosted_density(
         if rows.shape[1] != 2 or not len(rows):
             raise ParameterError("X", "have two columns and at least one row", got=f"{rows.shape}")
     low, high = shown.min(axis=0), shown.max(axis=0)
-    units: Floats = np.linalg.inv(field._scale).astype(np.float64)
+    units: Floats = np.linalg.inv(field._frame.scale).astype(np.float64)
     spare = np.where(high > low, MARGIN * (high - low), np.abs(units).sum(axis=0))
     across, up = np.linspace(low - spare, high + spare, GRID).T
     heights = _heights(field, np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2), stages)
@@ -143,7 +143,7 @@ def _heights(field: BoostedField, points: Floats, stages: list[int]) -> dict[int
     found = {}
     with np.errstate(over="ignore", invalid="ignore"):
         # past the validator, which warns of rows without names if those of fit had some
-        for k, energies in enumerate(field._model.staged(field._scaled(points))):
+        for k, energies in enumerate(field._model.staged(field._frame.scaled(points))):
             if k in stages:
                 found[k] = energies.min() - energies
             if k == max(stages):
@@ -184,5 +184,5 @@ def _draw_dimples(ax: Any, field: BoostedField, stage: int, units: Floats) -> No
     for k in np.argsort(-sizes, kind="stable")[:N_DIMPLES]:
         if sizes[k] > 0:
             means, logs = np.split(field.parameters_[k], 2)
-            line = (means + np.exp(-logs / 2) * circle) @ units + field._centre
+            line = (means + np.exp(-logs / 2) * circle) @ units + field._frame.centre
             ax.plot(*line.T, color=SERIES[1], linewidth=0.3 + 1.2 * sizes[k] / sizes.max())
