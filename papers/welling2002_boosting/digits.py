@@ -27,6 +27,8 @@ def fit_fields(k: int, weighted: bool, n_rounds: int, quick: bool) -> list[Boost
         BoostedField(
             n_rounds=n_rounds,
             weighted=weighted,
+            max_components=0,
+            chain="block",
             n_iter_no_change=n_rounds,
             random_state=data.SEED + k,
         ).fit(split.X[split.y == digit])

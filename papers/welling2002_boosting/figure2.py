@@ -42,6 +42,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
         name: BoostedField(
             n_rounds=QUICK_ROUNDS if quick else N_ROUNDS,
             weighted=weighted,
+            max_components=0,
             penalty=0,
             n_iter_no_change=N_ROUNDS,
             random_state=data.SEED,

@@ -164,9 +164,11 @@ def fit_signs(rows: Floats, most: int) -> SignBase:
     rows : ndarray of shape (n_rows, n_columns)
         Signs.
     most : int
-        Components at most.
+        Components at most; with none, all signs have the same probability.
     """
     n, width = rows.shape
+    if not most:
+        return SignBase(np.zeros(1), np.zeros((1, width)))
     bits = (rows + 1) / 2
 
     def fit(n_components: int) -> tuple[SignBase, float]:
@@ -192,7 +194,7 @@ def fit_gaussians(rows: Floats, frame: RowFrame, most: int, seed: int) -> Gaussi
     frame : RowFrame
         What whitened them.
     most : int
-        Components at most.
+        Components at most; with none, it is one Gaussian with the mean and covariance of the rows.
     seed : int
         Of the starts of EM.
     """

@@ -6,7 +6,6 @@ them, and adds it to the energy with a coefficient [welling2003]_. The mathemati
 field and its chains in `herder.learn.boosted_model`.
 """
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from herder._validation import (
     flag,
     function_or_none,
     generator,
+    non_negative_int,
     non_negative_number,
     one_of,
     positive_int,
@@ -51,10 +51,6 @@ SIGN_CHAINS, NUMBER_CHAINS = 500, 2000
 #: Rows that are kept for chains to start from.
 N_STARTS = 1000
 
-#: Share of the fields of signs in the first energy, if rows are weighted. With all of it, the
-#: weights of most rows are near 0 or 1 from the start, and features are learnt from few of them.
-BASE_SHARE = 0.5
-
 
 class BoostedField(FittedField):
     """Estimate a density by boosting, for rows of two states or of numbers.
@@ -72,7 +68,8 @@ class BoostedField(FittedField):
         what they learn is not a good density.
     max_components : int, default 20
         Most components of the mixture that is the first energy, of Gaussians or of independent
-        columns; their number is that of the least BIC. Weighted rounds begin with one.
+        columns; their number is that of the least BIC. 0 begins as the paper does, and so do
+        weighted rounds: with equal probabilities of all rows of two states, or one Gaussian.
     penalty : float, optional
         Standard errors of the mean of a feature by which the field may miss it. Larger values
         give smoother densities. Default: 0 with "rbm", otherwise the root of half the number of
@@ -211,15 +208,13 @@ class BoostedField(FittedField):
 
     def _begin(self, rows: Floats, family: FeatureFamily) -> None:
         """Fit the first energy; it has no features."""
-        most = positive_int(self.max_components, "max_components")
-        weighted = flag(self.weighted, "weighted")
-        most = 1 if weighted else most
+        most = non_negative_int(self.max_components, "max_components")
+        if flag(self.weighted, "weighted"):
+            most = 0  # the weights of rows of a good density are near 0 or 1
         if self._frame.states is None:
             base: SignBase | GaussianBase = fit_gaussians(rows, self._frame, most, self._seed)
         else:
             base = fit_signs(rows, most)
-            if weighted:
-                base = replace(base, fields=BASE_SHARE * base.fields)
         self._model = BoostedModel(family, np.empty((0, 0)), np.empty(0), base)
         self.ess_, self.gains_, self.constant_ = np.empty(0), np.empty(0), 0.0
 
