@@ -45,7 +45,8 @@ def plain_derivative(rows, data, negatives, coefficient, penalty=0.0):
             rows.data + coefficient * data, rows.negatives + coefficient * negatives, shares
         )
     centre = (own * data).sum() / own.sum()
-    error = (own * (data - centre)).std() / np.sqrt(len(data))
+    worst = own.mean() * (negatives.max() - centre)  # one row more, as the worst negative example
+    error = np.array([*own * (data - centre), worst]).std() / np.sqrt(len(data))
     slope = (shares * others * negatives).sum() - (own * data).mean() - penalty * error
     return slope, 1 / (shares**2).sum() / len(shares)
 
@@ -154,6 +155,11 @@ def test_a_coefficient_stays_finite_where_the_best_one_is_not():
     found, _, ess = find_coefficient(rows, np.zeros(20), negatives, min_ess=0.6)
     assert 10 < found < 1e5
     assert ess == pytest.approx(19 / 20)
+    # with a penalty the region where no row is keeps a share of about penalty / n
+    negatives = np.append(np.zeros(1000), np.ones(1000))
+    rows = RoundRows(np.zeros(100), np.zeros(2000), False)
+    found, _, _ = find_coefficient(rows, np.zeros(100), negatives, min_ess=0.1, penalty=2.0)
+    assert 1 / (1 + np.exp(found)) == pytest.approx(2 / 100, rel=0.02)
 
 
 def small_round(**given):

@@ -149,6 +149,8 @@ def find_coefficient(
         Where the search of the constant starts.
     """
     errors = penalty / np.sqrt(len(data))
+    # where all rows have one value its error is not 0: one row more may be as the worst negative
+    worst = float(negatives.max())
 
     def look(coefficient: float) -> tuple[float, float, float]:
         """Return the derivative, the constant and the effective sample size."""
@@ -158,12 +160,13 @@ def find_coefficient(
         )
         ess = effective_share(shares)
         if not rows.weighted:
-            slope = shares @ negatives - data.mean() - errors * data.std()
+            slope = shares @ negatives - data.mean() - errors * np.append(data, worst).std()
             return float(slope), constant, ess
         level = balance(changed, shares, constant)
         own = expit(changed.data + level)
         others = shares @ (expit(-changed.negatives - level) * negatives)
-        centred = own * (data - np.average(data, weights=own))
+        middle = np.average(data, weights=own)
+        centred = np.append(own * (data - middle), own.mean() * (worst - middle))
         slope = others - (own * data).mean() - errors * centred.std()
         return float(slope), level, ess
 
