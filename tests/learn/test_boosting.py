@@ -501,12 +501,16 @@ def test_rows_that_are_strange(features, key):
 @pytest.mark.parametrize("features", ["rbm", "tree"])
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_rows_that_are_all_the_same(features, value):
-    """No finite coefficient is the best one; probabilities still are."""
+    """No finite coefficient is the best one; probabilities still are.
+
+    With a penalty c, other rows keep a share of about c / n.
+    """
     rows = np.full((5, 3), value)
     field = quick(features, n_rounds=30).fit(rows)
     assert field.coefficients_.max() < 1e5
     score = field.score(rows)
-    assert abs(score) < 0.1 + 4 * field.log_partition_error_
+    kept = np.sqrt(3 / 2) / 5 if features == "tree" else 0.1
+    assert abs(score) < kept + 4 * field.log_partition_error_
 
 
 def test_one_row_with_early_stopping():
