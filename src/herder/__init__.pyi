@@ -17,6 +17,8 @@ from herder.fields.diagnostics import MomentDiagnostics as MomentDiagnostics
 from herder.fields.herding import MomentHerding as MomentHerding
 from herder.fields.herding import moment_herd as moment_herd
 from herder.fields.hidden import HiddenHerder as HiddenHerder
+from herder.fields.marginals import MarginalHerding as MarginalHerding
+from herder.fields.marginals import herd_marginals as herd_marginals
 from herder.fields.moment import MomentHerder as MomentHerder
 from herder.fields.parametric import ParametricHerder as ParametricHerder
 from herder.fields.position import Position as Position
@@ -65,6 +67,7 @@ from herder.metrics import kl_divergence as kl_divergence
 from herder.metrics import total_variation as total_variation
 from herder.models.exact import Exact as Exact
 from herder.models.exact import exact_samples as exact_samples
+from herder.models.marginals import PatchTables as PatchTables
 from herder.models.moments import Moments as Moments
 from herder.models.pairwise import PairwiseModel as PairwiseModel
 from herder.models.potts import PottsModel as PottsModel

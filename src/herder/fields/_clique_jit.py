@@ -26,7 +26,8 @@ class Herd(NamedTuple):
     site_start: NDArray[np.intp]  # (D + 1,) where the cliques of a variable start
     site_clique: NDArray[np.intp]  # cliques that hold the variable
     site_stride: NDArray[np.intp]  # and its stride in each
-    shared: NDArray[np.bool_]  # (C,) whether the cells of the clique share one feature
+    feature: NDArray[np.intp]  # (n_cells,) feature of the cell
+    shared: NDArray[np.bool_]  # (C,) whether cells of the clique share a feature
     coefficient: NDArray[np.int64]  # (n_cells,)
     rate: NDArray[np.int64]  # (n_cells,) rate of the cell's feature
     drift: NDArray[np.int64]  # (n_cells,) coefficient * rate * target of the cell's feature
@@ -135,7 +136,8 @@ def _update(herd: Herd) -> None:
         drop = total * coefficient[fired] * rate[fired]
         if herd.shared[c]:
             for f in range(herd.offsets[c], herd.offsets[c + 1]):
-                weight[f] -= drop * coefficient[f]
+                if herd.feature[f] == herd.feature[fired]:
+                    weight[f] -= drop * coefficient[f]
         else:
             weight[fired] -= drop
     herd.number[VALUE] += herd.number[NORM2] - total * pull

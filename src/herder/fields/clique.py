@@ -55,7 +55,8 @@ class CliqueHerd(Engine):
             site_start=starts.astype(np.intp),
             site_clique=site_clique,
             site_stride=(layout.strides[site_clique] * own).sum(axis=1),
-            shared=feature[layout.offsets[:-1]] == feature[layout.offsets[1:] - 1],
+            feature=feature,
+            shared=_shared(features),
             coefficient=coefficient,
             rate=rate[feature],
             drift=coefficient * (rate * target)[feature],
@@ -100,3 +101,12 @@ class CliqueHerd(Engine):
     def _refresh(self) -> None:
         """Sum <w, n> afresh."""
         self._herd.number[_jit.VALUE] = float(self.weights.astype(float) @ self._target)
+
+
+def _shared(features: CliqueFeatures) -> NDArray[np.bool_]:
+    """Return in which cliques cells share a feature."""
+    starts = features.layout.offsets
+    clique = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.lexsort((features.feature, clique))
+    same = (np.diff(clique[order]) == 0) & (np.diff(features.feature[order]) == 0)
+    return np.bincount(clique[order][1:][same], minlength=len(starts) - 1) > 0
