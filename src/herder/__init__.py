@@ -64,6 +64,7 @@ _NAMES = {
     "online.river": "for_river",
     "online.voted": "VotedPerceptron",
     "samplers.annealing": "LogPartition log_partition",
+    "samplers.belief": "BeliefPropagation loopy_bp",
     "samplers.clusters": "swendsen_wang",
     "samplers.gibbs": "gibbs",
     "samplers.herded": "herded_gibbs",

@@ -83,6 +83,8 @@ from herder.online.river import for_river as for_river
 from herder.online.voted import VotedPerceptron as VotedPerceptron
 from herder.samplers.annealing import LogPartition as LogPartition
 from herder.samplers.annealing import log_partition as log_partition
+from herder.samplers.belief import BeliefPropagation as BeliefPropagation
+from herder.samplers.belief import loopy_bp as loopy_bp
 from herder.samplers.clusters import swendsen_wang as swendsen_wang
 from herder.samplers.gibbs import gibbs as gibbs
 from herder.samplers.herded import herded_gibbs as herded_gibbs
