@@ -134,7 +134,7 @@ def test_a_tree_is_done_in_one_iteration_in_any_order_of_its_sites():
     edges = [(place[i], place[i + 1]) for i in range(59)]
     model = PairwiseModel.from_edges(60, edges, rng.normal(size=59), rng.normal(size=60))
     found = loopy_bp(model, damping=0.0)
-    assert found.n_iter == 2  # the second sees that nothing changes
+    assert found.n_iter <= 3  # after the first nothing changes, and one more confirms it
     assert found.log_partition == pytest.approx(model.exact().log_partition, abs=1e-10)
 
 
@@ -150,6 +150,17 @@ def test_strong_couplings_do_not_overflow(strength):
     np.testing.assert_allclose(grid.marginals, 1.0, atol=1e-12)
     potts = loopy_bp(PottsModel.grid((4, 4), 4, strength, [strength, 0, 0, 0]))
     np.testing.assert_allclose(potts.marginals[:, 0], 1.0, atol=1e-12)
+
+
+def test_a_fixed_point_near_criticality_is_as_sharp_as_asked():
+    """Small changes at sites that were passed over do not add up."""
+    grid = PairwiseModel.grid((12, 12), field=0.02, temperature=2.9)
+    found, sharp = loopy_bp(grid), loopy_bp(grid, tol=1e-13)
+    assert found.n_iter > 50
+    # changes of 1e-8 that shrink by a few per cent in an iteration add up to some 1e-7
+    np.testing.assert_allclose(found.marginals, sharp.marginals, atol=1e-6)
+    pairs, (one, _) = sharp.pair_marginals, sharp.edges.T
+    np.testing.assert_allclose(pairs.sum(axis=2)[:, 1], sharp.marginals[one], atol=1e-11)
 
 
 def test_both_alphabets_have_the_same_answers():

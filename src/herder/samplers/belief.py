@@ -23,7 +23,8 @@ later ones on the way forth, in an order where neighbours are near each other an
 in one iteration. This took a half to a fifth of the messages of all sites at once, converged on
 more models, and was rarely behind sending the message of the largest change first. Each message
 moves by a share of :math:`1 - \text{damping}` of its change: 0.1 converged on as many random grids
-as any damping or on more, and two to four times faster than 0.5.
+as any damping or on more, and two to four times faster than 0.5. Sites whose messages no longer
+change are passed over, until a last iteration over all of them confirms it.
 """
 
 import warnings
