@@ -12,6 +12,7 @@ from herder import PatchTables, herd, herd_marginals
 from herder.core.enumerated import EnumeratedSystem
 from herder.fields.clique import CliqueHerd
 from herder.fields.marginals import _start
+from herder.fields.marginals_cut import CutHerd
 from herder.fields.system import MomentSystem, Pool
 from herder.maximise.exhaustive import all_states, feature_table
 from herder.models.marginals import MOST_STEPS, read_marginals
@@ -87,6 +88,38 @@ def test_coordinate_ascent_is_nearly_as_near():
     assert np.sum(np.array(gaps) < 2e-5) == 46
     assert max(gaps) < 2e-3
     assert min(gaps) > -1e-5
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_graph_cuts_are_as_near(n_states):
+    pytest.importorskip("maxflow")
+    marginals = drawn(2, 4, n_states)
+    found = herd_marginals(marginals, 4000, maximiser="cut")
+    assert found.distance == pytest.approx(oracle(marginals)[1], abs=5e-3)
+    given = read_marginals(marginals)
+    live, states = CutHerd(given.features, given.rates), np.empty((4000, 4), np.int16)
+    live.run(states)
+    fired = sum(given.features.features(state) for state in states)
+    target, total = given.features.target, given.features.units.total
+    np.testing.assert_array_equal(live.weights, target + 4000 * target - total * fired)
+    np.testing.assert_array_equal(found.state, states[-1])
+
+
+def test_cuts_with_differences_and_rates():
+    pytest.importorskip("maxflow")
+    marginals = {key: every_match()[key] for key in ("sites", "edges")}
+    rates = {"edges": [0.5, 4.0]}
+    found = herd_marginals(marginals, 5000, rates=rates, maximiser="cut")
+    assert found.distance == pytest.approx(oracle(marginals, rates)[1], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    "marginals",
+    [every_match(), {("a", "b"): np.ones((2, 3))}],
+)
+def test_cuts_are_for_pairs_of_as_many_states(marginals):
+    with refuses("maximiser"):
+        herd_marginals(marginals, 5, maximiser="cut")
 
 
 @pytest.mark.parametrize("n_states", [3, 4])
@@ -269,6 +302,7 @@ def test_refused_marginals(marginals, words):
     [
         ("n_steps", {"n_steps": 0}),
         ("n_steps", {"n_steps": 2**30}),
+        ("maximiser", {"maximiser": "best"}),
         ("rates", {"rates": {"q": 1}}),
         ("rates", {"rates": {"p": 0}}),
         ("rates", {"rates": {"p": [1, 2]}}),

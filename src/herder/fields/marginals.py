@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder._errors import ParameterError
-from herder._validation import function_or_none, positive_int
+from herder._validation import function_or_none, one_of, positive_int
 from herder.core.lanes import Progress
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, Table, counted
 from herder.fields.clique import CliqueHerd
+from herder.fields.marginals_cut import CutHerd
 from herder.fields.system import Pool, Setup
 from herder.models._moments_jit import count_cells
 from herder.models.features import CliqueFeatures
@@ -109,6 +110,7 @@ def herd_marginals(
     n_steps: int = 1000,
     *,
     rates: object = None,
+    maximiser: str = "ascent",
     progress: Progress | None = None,
 ) -> MarginalHerding:
     """Return averages that are as near to given marginals as those of any distribution.
@@ -124,6 +126,9 @@ def herd_marginals(
     rates : mapping, optional
         How much a marginal counts, by key: numbers above 0, or an array with one for each patch.
         Default: 1.
+    maximiser : {"ascent", "cut"}, default "ascent"
+        How states are found: by coordinate ascent from the last one, or by graph cuts and
+        alpha-expansion, for patches of one or two sites (extra ``cut``).
     progress : callable, optional
         Called with the share done, and a word on what is done.
 
@@ -144,7 +149,10 @@ def herd_marginals(
     function_or_none(progress, "progress")
     given = read_marginals(marginals, rates)
     features = given.features
-    run = CliqueHerd(features, _start(features), rates=given.rates)
+    if one_of(maximiser, "maximiser", ("ascent", "cut")) == "cut":
+        run: CliqueHerd | CutHerd = CutHerd(features, given.rates)
+    else:
+        run = CliqueHerd(features, _start(features), rates=given.rates)
     looks = np.unique(np.rint(np.geomspace(1, n_steps, N_LOOKS))).astype(int)
     most = max(1, MOST_HELD // features.n_variables)
     cells, done, path = np.zeros(len(features.feature)), 0, []
