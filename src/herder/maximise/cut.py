@@ -48,13 +48,14 @@ def maximise_by_cut(
     least = TIE_TOL * max(np.abs(gains).max(), np.abs(own).max(initial=0.0))
     score = total_score(gains, pairs, own, labels)
     moves = [None] if k == 2 else list(range(k))
+    one_cut_does = k == 2 and bool((_preference(own) >= 0).all())
     turn = idle = 0
     while idle < len(moves):
         found = _move(gains, pairs, own, labels, moves[turn])
         reached = total_score(gains, pairs, own, found)
         idle += 1
         if reached > score + least:
-            labels, score, idle = found, reached, 0
+            labels, score, idle = found, reached, int(one_cut_does)
         turn = (turn + 1) % len(moves)
     return labels
 
@@ -85,7 +86,7 @@ def _cut(
     """Return the 0/1 states of the best score; of a bound from below where that is no cut."""
     one, other = edges.T
     own = tables.copy()
-    equal = own[:, 0, 0] + own[:, 1, 1] - own[:, 0, 1] - own[:, 1, 0]
+    equal = _preference(own)
     # half of what is missing from each unequal pair, all from the one that is not at the start
     excess, lean = np.maximum(-equal, 0.0) / 2, start[one] - start[other]
     own[:, 0, 1] -= excess * (1 + lean)
@@ -103,6 +104,11 @@ def _cut(
     graph.add_edges(one[joined], other[joined], weights, np.zeros_like(weights))
     graph.maxflow()
     return np.array([graph.get_segment(site) for site in range(len(fields))], dtype=np.intp)
+
+
+def _preference(tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each edge gains by equal states."""
+    return tables[:, 0, 0] + tables[:, 1, 1] - tables[:, 0, 1] - tables[:, 1, 0]
 
 
 def _library() -> Any:
