@@ -20,10 +20,10 @@ couplings are strong, and messages may never settle [murphy1999]_.
 
 An iteration sends every message once: to earlier sites while it goes back from the last site, to
 later ones on the way forth, in an order where neighbours are near each other and a tree is done
-in one iteration. This took a half to a fifth of the messages of all sites at once, converged on
+in one iteration. This took a quarter to a half of the messages of all sites at once, converged on
 more models, and was rarely behind sending the message of the largest change first. Each message
 moves by a share of :math:`1 - \text{damping}` of its change: 0.1 converged on as many random grids
-as any damping or on more, and two to four times faster than 0.5. Sites whose messages no longer
+as any damping or on more, and two to five times faster than 0.5. Sites whose messages no longer
 change are passed over, until a last iteration over all of them confirms it.
 """
 
