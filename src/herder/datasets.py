@@ -7,7 +7,7 @@ environment variable ``HERDER_DATA`` names. Nothing is downloaded.
 import gzip
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dataset",
+    "ImageDataset",
     "SparseDataset",
     "TextDataset",
     "abalone",
+    "bsds",
     "duckpin",
+    "grabcut",
     "load_breast_cancer_binary",
     "load_digits_binary",
     "load_spambase",
@@ -71,6 +74,16 @@ class TextDataset:
 
     texts: tuple[str, ...]
     fields: Mapping[str, NDArray[Any]]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDataset:
+    """Images in colour of any sizes, maps of their pixels by name, their names, what they are."""
+
+    images: tuple[NDArray[np.uint8], ...]
+    maps: Mapping[str, tuple[NDArray[np.uint8], ...]]
+    names: tuple[str, ...]
     description: str
 
 
@@ -317,6 +330,45 @@ def duckpin() -> Dataset:
     names = tuple(f"pin_{k}" for k in range(1, 11))
     text = "Duckpin rolls at a full rack, 1 if the pin still stands; pin 1 is the head pin."
     return Dataset(arrays["standing"], names, None, text)
+
+
+def grabcut() -> ImageDataset:
+    """Load the 50 images of GrabCut at half size, with trimaps and true masks.
+
+    Maps: ``lasso`` and ``rectangle``, trimaps of 0 and 64 (background), 128 (unknown) and 255
+    (foreground), and ``truth``, 0, 255, and 128 for mixed pixels, which are not to be scored.
+    """
+    maps = {"lasso": "lasso", "rectangle": "rect", "truth": "truth"}
+    arrays = _arrays("grabcut50_half.npz", "images", *maps.values(), "shape", "names")
+    shapes = arrays["shape"]
+    found = {
+        name: _ragged(arrays[key], [(h, w) for h, w in shapes]) for name, key in maps.items()
+    }
+    images = _ragged(arrays["images"], [(h, w, 3) for h, w in shapes])
+    text = "GrabCut (Microsoft Research Cambridge), half size."
+    return ImageDataset(images, found, tuple(arrays["names"].tolist()), text)
+
+
+def bsds() -> ImageDataset:
+    """Load 50 test images of BSDS500 at half size, with the segments that people drew.
+
+    Map: ``segments``, an array (annotators, height, width) of numbers of segments, from 1.
+    """
+    keys = ("images", "segs", "shape", "n_annotators", "names")
+    arrays = _arrays("bsds500_test50_half.npz", *keys)
+    shapes, numbers = arrays["shape"], arrays["n_annotators"]
+    images = _ragged(arrays["images"], [(h, w, 3) for h, w in shapes])
+    drawn = [(n, h, w) for n, (h, w) in zip(numbers, shapes, strict=True)]
+    maps = {"segments": _ragged(arrays["segs"], drawn)}
+    text = "BSDS500, every fourth test image, half size; segments of all annotators."
+    return ImageDataset(images, maps, tuple(arrays["names"].tolist()), text)
+
+
+def _ragged(flat: NDArray[Any], shapes: Sequence[Any]) -> tuple[NDArray[Any], ...]:
+    """Return arrays of several shapes, which lie one after the other."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = np.split(flat, ends[:-1])
+    return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 
 def load_spambase() -> Dataset:
