@@ -31,6 +31,9 @@ OUTPUTS = {
     "learn field in.csv -o out.safetensors": "--output",
     "learn field in.csv -o other/a.safetensors --report out.html": "--report",
     "predict in.safetensors in.csv -o out.csv": "--output",
+    "segment in.png --trimap in.png -o out.png": "--output",
+    "segment in.png --trimap in.png -o other/a.png --probability out.png": "--probability",
+    "segment in.png --trimap in.png -o other/a.png --overlay out.png": "--overlay",
     "demo -o out.html": "--output",
 }
 

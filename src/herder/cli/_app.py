@@ -18,6 +18,7 @@ from herder.cli.learn_rbm import learn_rbm
 from herder.cli.moments import moments as moments_verb
 from herder.cli.predict import predict as predict_verb
 from herder.cli.sample import sample as sample_verb
+from herder.cli.segment import segment as segment_verb
 from herder.cli.synth import synth as synth_verb
 from herder.cli.thin import thin as thin_verb
 
@@ -119,6 +120,7 @@ _add("rbm", learn_rbm, learn)
 app.add_typer(learn)
 _add("predict", predict_verb)
 _add("sample", sample_verb)
+_add("segment", segment_verb)
 _add("compress", compress)
 _add("decompress", decompress)
 _add("demo", demo_verb)

@@ -23,6 +23,7 @@ _MODULES = {
     "moments": ("agreement", "count_distribution", "moment_error", "weight_norm"),
     "online": ("calibration", "progressive", "update", "weights"),
     "rbm": ("filters", "images"),
+    "segment": ("segmentation",),
     "thinning": ("density", "marginals", "mmd_path", "picks"),
 }
 _HOME = {f"plot_{name}": module for module, names in _MODULES.items() for name in names}
@@ -51,6 +52,7 @@ PICTURES = {
     ("HiddenHerder", "samples"): ("rbm", "draw_samples"),
     ("ParametricHerder", "prototypes"): ("rbm", "draw_prototypes"),
     ("ConditionalHerder", "learning"): ("conditional", "plot_training"),
+    ("Segmentation", "segmentation"): ("segment", "plot_segmentation"),
     ("BoostedField", "rounds"): ("boosting", "plot_boosted_rounds"),
     ("BoostedField", "density"): ("boosting", "plot_boosted_density"),
 }
