@@ -1,6 +1,6 @@
 """Section 3.5.2 and figure 3.10: marginals that contradict each other, the nearest that do not."""
 
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from herder import EnumeratedSystem, PatchTables, herd, herd_marginals
-from herder.maximise.exhaustive import feature_table
-from herder.models.marginals import read_marginals
 from papers.chen2013_thesis import pictures
 from papers.claims import Row
 
@@ -55,9 +53,7 @@ def run(quick: bool, folder: Path) -> list[Row]:
 def _measured(seed: int, steps: NDArray[np.intp]) -> tuple[Floats, float, float]:
     """Return errors after some steps, the largest product of the lemma, and of the corollary."""
     rng = np.random.default_rng([2013, seed])
-    given = read_marginals(drawn(rng))
-    phi = feature_table(given.features).astype(float)
-    target = given.features.target / given.features.units.total
+    phi, target = _features(rng)
     goal = nearest(phi, target)
     states = [s.state for s in islice(herd(EnumeratedSystem(phi, target), target), int(steps[-1]))]
     averages = phi[states].cumsum(axis=0)[steps - 1] / steps[:, None]
@@ -68,15 +64,15 @@ def _measured(seed: int, steps: NDArray[np.intp]) -> tuple[Floats, float, float]
     return errors, angle, float((after / before).max())
 
 
-def drawn(rng: np.random.Generator) -> dict[str, PatchTables]:
-    """Return marginals of all sites and pairs, each drawn on its own."""
+def _features(rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return features of all states, and marginals of sites and pairs, each drawn on its own."""
+    states = np.array(list(product([0, 1], repeat=N_SITES)))
     pairs = list(combinations(range(N_SITES), 2))
-    tables = rng.dirichlet(np.full(4, 0.5), len(pairs)).reshape(-1, 2, 2)
     singles = rng.dirichlet([1.0, 1.0], N_SITES)
-    return {
-        "sites": PatchTables(np.arange(N_SITES)[:, None], singles),
-        "pairs": PatchTables(pairs, tables),
-    }
+    tables = rng.dirichlet(np.full(4, 0.5), len(pairs))
+    cells = [states[:, i] == value for i in range(N_SITES) for value in (0, 1)]
+    cells += [2 * states[:, i] + states[:, j] == cell for i, j in pairs for cell in range(4)]
+    return np.column_stack(cells).astype(float), np.concatenate([singles.ravel(), tables.ravel()])
 
 
 def nearest(phi: Floats, target: Floats) -> Floats:
