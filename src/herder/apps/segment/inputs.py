@@ -79,9 +79,7 @@ def as_trimap(trimap: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     found = np.array(GREYS, np.uint8)[distances.argmin(axis=2)]
     others = ~(distances.min(axis=2) <= GREY_TOL)
     if others.mean() > EDGE_SHARE:
-        rule = (
-            "have greys near 0, 64 (background), 128 (unknown) and 255 (foreground) in all but "
-        )
+        rule = "have greys near 0, 64 (background), 128 (unknown) and 255 (foreground) in all but "
         rule += f"{EDGE_SHARE:.0%} of its pixels"
         raise ParameterError("trimap", rule, got=_greys(given))
     found[others] = UNKNOWN

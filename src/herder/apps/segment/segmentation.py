@@ -1,17 +1,29 @@
 """The function that segments an image, and its result."""
 
 from dataclasses import dataclass
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from herder.apps.segment.edges import follow_edges
-from herder.apps.segment.inputs import FOREGROUND, UNKNOWN, as_colours, as_trimap
+from herder._errors import ParameterError
+from herder.apps.segment.edges import follow_edges, sharpen
+from herder.apps.segment.inputs import (
+    BACKGROUND,
+    FOREGROUND,
+    UNKNOWN,
+    as_colours,
+    as_trimap,
+)
 from herder.apps.segment.local import herd_local, local_model
 from herder.apps.segment.superpixels import borders_of
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, counted
 
 __all__ = ["Segmentation", "segment"]
+
+#: An image of more pixels is herded at a smaller scale, near that of the images to which the
+#: boundary model was fitted.
+HERDED_PIXELS = 2**18
 
 #: Probabilities of pixels that are called uncertain.
 UNCERTAIN = (0.1, 0.9)
@@ -31,7 +43,8 @@ class Segmentation(Summarised):
     probability : ndarray of shape (height, width)
         Probability that it is; 0 and 1 where the trimap says so.
     superpixels : ndarray of shape (height, width)
-        Number of the superpixel of each pixel.
+        Number of the superpixel of each pixel; they have about 40 pixels, and as many squares of
+        pixels in images of more than 2^18.
     pairs : ndarray of shape (n_pairs, 2)
         Superpixels that meet.
     boundary : ndarray of shape (n_pairs,)
@@ -65,7 +78,8 @@ class Segmentation(Summarised):
     def boundary_map(self) -> NDArray[np.float64]:
         """Return, for each pixel at a border of superpixels, the largest probability there."""
         borders, found = borders_of(self.superpixels), np.zeros(self.mask.size)
-        np.maximum.at(found, borders.pixels, self.boundary[borders.pair])
+        for pixels in borders.pixels:
+            np.maximum.at(found, pixels, self.boundary[borders.pair])
         return found.reshape(self.mask.shape)
 
     def summary(self) -> Summary:
@@ -121,19 +135,42 @@ def segment(image: ArrayLike, trimap: ArrayLike) -> Segmentation:
     colours = as_colours(image)
     marked = as_trimap(trimap, colours.shape[:2])
     lab = _lab(colours)
-    model = local_model(lab, marked)
+    scale = ceil(sqrt(marked.size / HERDED_PIXELS))
+    model = local_model(*_reduced(lab, marked, scale))
     reached, boundary = herd_local(model)
+    labels = model.labels.repeat(scale, axis=0).repeat(scale, axis=1)
+    labels = labels[: len(marked), : marked.shape[1]]
     unknown = marked == UNKNOWN
-    probability = np.where(unknown, follow_edges(reached[model.labels], lab), marked == FOREGROUND)
+    chances = sharpen(follow_edges(reached[labels], lab, scale))
+    probability = np.where(unknown, chances, marked == FOREGROUND)
     return Segmentation(
         mask=probability > 0.5,
         probability=probability,
-        superpixels=model.labels,
+        superpixels=labels,
         pairs=model.pairs,
         boundary=boundary,
         image=np.rint(255 * colours).astype(np.uint8),
         unknown=unknown,
     )
+
+
+def _reduced(
+    lab: NDArray[np.float64], trimap: NDArray[np.uint8], scale: int
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return means of squares of pixels, and what is marked in their middle."""
+    if scale == 1:
+        return lab, trimap
+    height, width = trimap.shape
+    after = -height % scale, -width % scale
+    padded = np.pad(lab, ((0, after[0]), (0, after[1]), (0, 0)), mode="edge")
+    squares = padded.reshape(len(padded) // scale, scale, -1, scale, 3)
+    rows, columns = (np.arange(0, n, scale) + scale // 2 for n in trimap.shape)
+    middle = np.ix_(np.minimum(rows, height - 1), np.minimum(columns, width - 1))
+    marked = trimap[middle]
+    if min((marked <= BACKGROUND).sum(), (marked == FOREGROUND).sum()) == 0:
+        rule = f"have strokes more than {scale} pixels wide in an image of this size"
+        raise ParameterError("trimap", rule, got="thinner ones")
+    return squares.mean(axis=(1, 3)), marked
 
 
 def _lab(colours: NDArray[np.float64]) -> NDArray[np.float64]:
