@@ -613,6 +613,11 @@ def page(rows: list[Result]) -> str:
     for method in dict.fromkeys(row["method"] for row in split):
         train, test = (float(np.mean(_column(split, method, key))) for key in ("train", "test"))
         lines.append(f"| {method} | {train:.2f} | {test:.2f} |")
+    own = [row for row in rows if row["scene"] == "spirals" and "draw" in row]
+    names = ["boosted", *MIXTURES]
+    means = (f"{np.mean([row[name] for row in own]):.3f}" for name in names)
+    lines += ["", f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    lines.append(f"| two arcs, {N_DIMPLES} rounds | {' | '.join(means)} |")
     own = [row for row in rows if row["scene"] == "tables" and "table" in row]
     lines += ["", *_compared(own, "table", list(DENSITIES), ".2f")]
     own = [row for row in rows if row["scene"] == "anomalies" and "problem" in row]

@@ -14,12 +14,13 @@ from herder.plots import plot_boosted_density, plot_boosted_rounds, plot_images
 # %%
 # Spirals
 # -------
-# The field starts as a Gaussian. The first dimples make the density higher where rows are, later
-# ones are small corrections. Ellipses are the narrow Gaussians of the dimples with the largest
+# By default a field starts as a mixture of Gaussians. Here it starts as one, so that the dimples
+# do all the work: the first make the density higher where rows are, later ones are small
+# corrections. Ellipses are the narrow Gaussians of the dimples with the largest
 # coefficients. There is structure only where there are rows.
 
 spirals = make_spirals(600)
-field = BoostedField(n_rounds=200).fit(spirals.X)
+field = BoostedField(n_rounds=200, max_components=0).fit(spirals.X)
 by_round = plot_boosted_density(field, spirals.X, n_rounds=[10, 50, 200])
 
 # %%
