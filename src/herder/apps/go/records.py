@@ -1,0 +1,59 @@
+"""Game records (SGF), read by sgfmill."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from herder._errors import ParameterError
+from herder.apps.go.board import BLACK, PASS, SIZE, WHITE, Game
+
+__all__ = ["read_game"]
+
+
+def read_game(path: str | Path) -> Game:
+    """Read the main line of a game record (SGF), on a board of 19 x 19 points.
+
+    Stones may be set up before the first move, those of a handicap for example, but not later.
+    """
+    Sgf_game, get_setup_and_moves = _sgfmill()
+    file = Path(path)
+    try:
+        record = Sgf_game.from_bytes(file.read_bytes())
+    except ValueError as error:
+        raise ParameterError("game", "be a game record (SGF)", got=f"{file}: {error}") from None
+    if record.get_size() != SIZE:
+        size = record.get_size()
+        raise ParameterError("game", f"be on {SIZE} x {SIZE} points", got=f"{size} x {size}")
+    try:
+        start, plays = get_setup_and_moves(record)
+    except ValueError as error:
+        rule = "have stones set up at its start only, and moves that can be read"
+        raise ParameterError("game", rule, got=f"{file}: {error}") from None
+    colours = {None: 0, "b": BLACK, "w": WHITE}
+    rows = [[colours[start.get(SIZE - 1 - i, j)] for j in range(SIZE)] for i in range(SIZE)]
+    moves = [(colours[colour], _point(place)) for colour, place in plays]
+    root = record.get_root()
+    players = [record.get_player_name(colour) or "" for colour in "bw"]
+    return Game(np.array(rows, np.int8), moves, _komi(root), " - ".join(filter(None, players)))
+
+
+def _point(place: Any) -> int:
+    """Return a point, of rows that sgfmill counts from below."""
+    return PASS if place is None else SIZE * (SIZE - 1 - place[0]) + place[1]
+
+
+def _komi(root: Any) -> float:
+    try:
+        komi = float(root.get("KM"))
+    except (KeyError, ValueError):
+        return 0.0
+    return komi if np.isfinite(komi) else 0.0
+
+
+def _sgfmill() -> Any:
+    try:
+        from sgfmill import sgf, sgf_moves
+    except ImportError:
+        raise ImportError("game records need sgfmill: pip install 'herder[go]'") from None
+    return sgf.Sgf_game, sgf_moves.get_setup_and_moves
