@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from herder._errors import with_nearest
 from herder.cli.compress import compress, decompress
 from herder.cli.demo import demo as demo_verb
+from herder.cli.go import go as go_verb
 from herder.cli.learn_boosted import learn_boosted
 from herder.cli.learn_classifier import learn_classifier
 from herder.cli.learn_conditional import learn_conditional
@@ -121,6 +122,7 @@ app.add_typer(learn)
 _add("predict", predict_verb)
 _add("sample", sample_verb)
 _add("segment", segment_verb)
+_add("go", go_verb)
 _add("compress", compress)
 _add("decompress", decompress)
 _add("demo", demo_verb)

@@ -20,6 +20,7 @@ _MODULES = {
     "dynamics": ("tipi",),
     "fields": ("couplings", "energies", "sampling", "state"),
     "marginals": ("marginal_distance",),
+    "go": ("territory",),
     "moments": ("agreement", "count_distribution", "moment_error", "weight_norm"),
     "online": ("calibration", "progressive", "update", "weights"),
     "rbm": ("filters", "images"),
@@ -55,6 +56,7 @@ PICTURES = {
     ("Segmentation", "segmentation"): ("segment", "plot_segmentation"),
     ("BoostedField", "rounds"): ("boosting", "plot_boosted_rounds"),
     ("BoostedField", "density"): ("boosting", "plot_boosted_density"),
+    ("Territory", "territory"): ("go", "plot_territory"),
 }
 
 

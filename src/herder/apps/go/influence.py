@@ -115,10 +115,10 @@ def _of_distances(board: Board) -> list[Floats]:
 
 def _distances(stones: NDArray[np.bool_], empty: NDArray[np.bool_]) -> Floats:
     """Return the number of steps over empty points to the next stone."""
-    found, reached = np.where(stones, 0.0, FAR), stones
+    found = np.where(stones, 0.0, FAR)
     for distance in range(1, FAR):
-        reached = reached | (binary_dilation(reached) & empty)
-        found[reached & (found == FAR)] = distance
+        near = np.asarray(binary_dilation(found < FAR), dtype=bool)
+        found[near & empty & (found == FAR)] = distance
     return found
 
 

@@ -55,7 +55,7 @@ def _learn_stage(boards: NDArray[np.int8], owners: NDArray[np.int8]) -> dict[str
     """Return what is learnt from positions after one number of moves."""
     n = len(boards)
     features = np.array([influence_features(board) for board in boards])
-    black = (0.5 + 0.5 * owners).reshape(n, -1)
+    black = (0.5 + 0.5 * owners.astype(np.float64)).reshape(n, -1)
 
     def both(games: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         weights = fit_weights(features[games].reshape(-1, features.shape[2]), black[games].ravel())
