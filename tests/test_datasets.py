@@ -19,6 +19,7 @@ PAPERS = [
     datasets.mnist,
 ]
 LARGER = [datasets.newsgroups20, datasets.multidomain_sentiment, datasets.reuters21578]
+GO = [datasets.go_games, datasets.go_ownership]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_drawn_sets_need_rows_and_a_seed(make):
         make(10, random_state="a")
 
 
-@pytest.mark.parametrize("read", PAPERS + LARGER)
+@pytest.mark.parametrize("read", PAPERS + LARGER + GO)
 def test_papers_sets_say_what_is_missing(read, tmp_path, monkeypatch):
     monkeypatch.delenv("HERDER_DATA", raising=False)
     rule = r"^HERDER_DATA must name the folder that has \w+\.(npz|jsonl\.gz), got "
@@ -182,6 +183,35 @@ def folder(tmp_path, monkeypatch):
         dict(id=3, split="train", topics=[], title="E", text="f"),
     )
     return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_games_of_go_are_read(tmp_path):
+    text = np.array(["a", "b"])
+    np.savez(
+        tmp_path / "go_pro_games.npz",
+        moves=np.array([60, 72, 361, 5, 6], np.uint16),
+        offset=np.array([0, 3, 5], np.int32),
+        komi=np.array([0, 6.5], np.float32),
+        score=np.array([2, -1.5], np.float32),
+        **{name: text for name in ("date", "black", "white")},
+    )
+    games = datasets.go_games()
+    assert [own.tolist() for own in games.moves] == [[60, 72, 361], [5, 6]]
+    assert games.fields["komi"].tolist() == [0, 6.5]
+    boards = np.zeros((3, 19, 19), np.int8)
+    np.savez(
+        tmp_path / "go_ownership.npz",
+        **{f"board{move}": boards + 1 for move in (20, 80, 150)},
+        **{name: boards for name in ("final", "ownership")},
+        game=np.array([1, 0, 1]),
+        gnugo_score=np.array([2, 2, -3], np.float32),
+        recorded_score=np.array([3, 2, 3], np.float32),
+    )
+    found = datasets.go_ownership()
+    assert list(found.boards) == [20, 80, 150]
+    assert (found.boards[80].sum(), found.owners.shape) == (3 * 361, (3, 19, 19))
+    assert found.fields["clean"].tolist() == [True, True, False]
 
 
 def write_lines(path, *rows):

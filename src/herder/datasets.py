@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dataset",
+    "GameDataset",
     "ImageDataset",
+    "PositionDataset",
     "SparseDataset",
     "TextDataset",
     "abalone",
     "bsds",
     "duckpin",
+    "go_games",
+    "go_ownership",
     "grabcut",
     "load_breast_cancer_binary",
     "load_digits_binary",
@@ -84,6 +88,25 @@ class ImageDataset:
     images: tuple[NDArray[np.uint8], ...]
     maps: Mapping[str, tuple[NDArray[np.uint8], ...]]
     names: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameDataset:
+    """Moves of games, what is known of each game by the name of the field, and what they are."""
+
+    moves: tuple[NDArray[np.uint16], ...]
+    fields: Mapping[str, NDArray[Any]]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class PositionDataset:
+    """Positions of games by the number of moves, who owns their points in the end, fields."""
+
+    boards: Mapping[int, NDArray[np.int8]]
+    owners: NDArray[np.int8]
+    fields: Mapping[str, NDArray[Any]]
     description: str
 
 
@@ -341,9 +364,7 @@ def grabcut() -> ImageDataset:
     maps = {"lasso": "lasso", "rectangle": "rect", "truth": "truth"}
     arrays = _arrays("grabcut50_half.npz", "images", *maps.values(), "shape", "names")
     shapes = arrays["shape"]
-    found = {
-        name: _ragged(arrays[key], [(h, w) for h, w in shapes]) for name, key in maps.items()
-    }
+    found = {name: _ragged(arrays[key], [(h, w) for h, w in shapes]) for name, key in maps.items()}
     images = _ragged(arrays["images"], [(h, w, 3) for h, w in shapes])
     text = "GrabCut (Microsoft Research Cambridge), half size."
     return ImageDataset(images, found, tuple(arrays["names"].tolist()), text)
@@ -362,6 +383,37 @@ def bsds() -> ImageDataset:
     maps = {"segments": _ragged(arrays["segs"], drawn)}
     text = "BSDS500, every fourth test image, half size; segments of all annotators."
     return ImageDataset(images, maps, tuple(arrays["names"].tolist()), text)
+
+
+def go_games() -> GameDataset:
+    """Load 24,745 games of Go by professional players that were counted in the end.
+
+    A move is 19 * row + column, rows from the top, or 361, a pass; Black begins and colours
+    alternate. Fields: ``komi``, ``score`` (of Black, the komi deducted), ``date``, ``black``,
+    ``white``.
+    """
+    fields = ("komi", "score", "date", "black", "white")
+    arrays = _arrays("go_pro_games.npz", "moves", "offset", *fields)
+    moves = tuple(np.split(arrays["moves"], arrays["offset"][1:-1]))
+    text = "Games of Go on 19 x 19 points, from the collection of A. Brouwer (CWI)."
+    return GameDataset(moves, {name: arrays[name] for name in fields}, text)
+
+
+def go_ownership() -> PositionDataset:
+    """Load positions after 20, 80 and 150 moves of 1000 games of Go, and who owns what in the end.
+
+    1 is Black, -1 White, and 0 an empty point, or one that nobody owns. Fields: ``game``, its
+    place in `go_games`, ``final``, the last position, and ``clean``, whether the score that GNU Go
+    counts is within a point of the one that was recorded.
+    """
+    boards = {move: f"board{move}" for move in (20, 80, 150)}
+    keys = ("ownership", "final", "game", "gnugo_score", "recorded_score")
+    arrays = _arrays("go_ownership.npz", *boards.values(), *keys)
+    clean = np.abs(arrays["gnugo_score"] - arrays["recorded_score"]) <= 1
+    fields = {"game": arrays["game"], "final": arrays["final"], "clean": clean}
+    text = "Positions of Go games of professionals, owners counted by GNU Go 3.8."
+    found = {move: arrays[key] for move, key in boards.items()}
+    return PositionDataset(found, arrays["ownership"], fields, text)
 
 
 def _ragged(flat: NDArray[Any], shapes: Sequence[Any]) -> tuple[NDArray[Any], ...]:

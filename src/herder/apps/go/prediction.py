@@ -114,7 +114,7 @@ def predict(board: ArrayLike, move: int | None = None) -> Floats:
     >>> board = np.zeros((19, 19), int)
     >>> board[3, 3], board[15, 15] = 1, -1
     >>> print(f"{predict(board)[2, 2]:.2f}")
-    0.80
+    0.69
     """
     return territory(board, move).probability
 
