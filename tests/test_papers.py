@@ -28,14 +28,18 @@ from papers.page import format_number, make_page, read_row
 FOLDERS = runner.find_papers()
 PUBLIC = {"herder", "herder.apps.codec", "herder.datasets"}
 
-#: Modules that sections 3.3 and 3.4 of the thesis look into: `herder` itself has no names for
+#: Modules that sections 3.3 to 3.5 of the thesis look into: `herder` itself has no names for
 #: their parts.
 INNER = {
+    "herder.apps.segment.boundaries",
+    "herder.apps.segment.local",
+    "herder.apps.segment.superpixels",
     "herder.fields.conditional",
     "herder.fields.conditional_engine",
     "herder.fields.hidden_engine",
     "herder.fields.hidden_system",
     "herder.fields.parametric",
+    "herder.maximise.cut",
     "herder.models.bernoulli",
 }
 
