@@ -16,7 +16,7 @@ from tests.naming import refuses
 RECORD = Path(__file__).parents[3] / "examples" / "ear_reddening.sgf"
 
 TABLE = Path(prediction.__file__).with_name("table.npz")
-DIGEST = "?"
+DIGEST = "3bce01c32058117f65f25a2d7bedf44ef8b8548df38ad4d3331d40b6dd59c6b1"
 
 
 @pytest.fixture(scope="module")

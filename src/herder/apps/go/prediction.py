@@ -36,7 +36,7 @@ from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summa
 from herder.fields.marginals import herd_marginals
 from herder.models.marginals import PatchTables
 
-__all__ = ["Territory", "predict", "regress_and_herd", "score_text", "territory"]
+__all__ = ["Territory", "predict", "regress_and_herd", "score_text", "stage_odds", "territory"]
 
 Floats = NDArray[np.float64]
 
@@ -148,9 +148,13 @@ def territory(board: ArrayLike, move: int | None = None, *, komi: float = 0.0) -
 
 def _predict(board: Board, move: int) -> Floats:
     """Return the probability that Black owns each point, (361,)."""
-    shares = _at(move, "shares")
+    return expit(stage_odds(board, move) @ _at(move, "shares"))
+
+
+def stage_odds(board: Board, move: int) -> Floats:
+    """Return what `regress_and_herd` does by what was learnt, at a number of moves."""
     table = unpack_table(_at(move, "patches"), KIND)
-    return expit(regress_and_herd(board, _at(move, "weights"), table) @ shares)
+    return regress_and_herd(board, _at(move, "weights"), table)
 
 
 def regress_and_herd(board: Board, weights: Floats, table: Floats) -> Floats:

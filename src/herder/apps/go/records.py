@@ -21,7 +21,7 @@ def read_game(path: str | Path) -> Game:
     try:
         record = Sgf_game.from_bytes(file.read_bytes())
     except ValueError as error:
-        raise ParameterError("game", "be a game record (SGF)", got=f"{file}: {error}") from None
+        raise ParameterError("game", "be a game record (SGF)", got=str(error)) from None
     if record.get_size() != SIZE:
         size = record.get_size()
         raise ParameterError("game", f"be on {SIZE} x {SIZE} points", got=f"{size} x {size}")
@@ -29,7 +29,7 @@ def read_game(path: str | Path) -> Game:
         start, plays = get_setup_and_moves(record)
     except ValueError as error:
         rule = "have stones set up at its start only, and moves that can be read"
-        raise ParameterError("game", rule, got=f"{file}: {error}") from None
+        raise ParameterError("game", rule, got=str(error)) from None
     colours = {None: 0, "b": BLACK, "w": WHITE}
     rows = [[colours[start.get(SIZE - 1 - i, j)] for j in range(SIZE)] for i in range(SIZE)]
     moves = [(colours[colour], _point(place)) for colour, place in plays]
