@@ -20,6 +20,7 @@ PAPERS = [
 ]
 LARGER = [datasets.newsgroups20, datasets.multidomain_sentiment, datasets.reuters21578]
 GO = [datasets.go_games, datasets.go_ownership]
+IMAGES = [datasets.grabcut, datasets.bsds]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_drawn_sets_need_rows_and_a_seed(make):
         make(10, random_state="a")
 
 
-@pytest.mark.parametrize("read", PAPERS + LARGER + GO)
+@pytest.mark.parametrize("read", PAPERS + LARGER + GO + IMAGES)
 def test_papers_sets_say_what_is_missing(read, tmp_path, monkeypatch):
     monkeypatch.delenv("HERDER_DATA", raising=False)
     rule = r"^HERDER_DATA must name the folder that has \w+\.(npz|jsonl\.gz), got "
@@ -212,6 +213,31 @@ def test_games_of_go_are_read(tmp_path):
     assert list(found.boards) == [20, 80, 150]
     assert (found.boards[80].sum(), found.owners.shape) == (3 * 361, (3, 19, 19))
     assert found.fields["clean"].tolist() == [True, True, False]
+
+
+@pytest.mark.usefixtures("folder")
+def test_images_of_several_sizes_are_read(tmp_path):
+    shape, pixels = np.array([[2, 3], [4, 2]], np.int32), np.arange(14, dtype=np.uint8)
+    images, names = np.arange(42, dtype=np.uint8), np.array(["a", "b"])
+    maps = {"lasso": pixels, "rect": pixels + 1, "truth": pixels + 2}
+    np.savez(tmp_path / "grabcut50_half.npz", images=images, shape=shape, names=names, **maps)
+    given = datasets.grabcut()
+    assert given.names == ("a", "b")
+    assert [one.shape for one in given.images] == [(2, 3, 3), (4, 2, 3)]
+    assert given.images[1].ravel().tolist() == list(range(18, 42))
+    assert given.maps["rectangle"][1].tolist() == [[7, 8], [9, 10], [11, 12], [13, 14]]
+    assert set(given.maps) == {"lasso", "rectangle", "truth"}
+    np.savez(
+        tmp_path / "bsds500_test50_half.npz",
+        images=images,
+        segs=np.arange(20, dtype=np.uint8),
+        shape=shape,
+        n_annotators=np.array([2, 1]),
+        names=names,
+    )
+    first, second = datasets.bsds().maps["segments"]
+    assert first.tolist() == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]
+    assert second.shape == (1, 4, 2)
 
 
 def write_lines(path, *rows):
