@@ -12,6 +12,7 @@ LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_hidden
          tests/online/test_hand_values.py tests/online/test_merging.py tests/online/test_voted.py \
          tests/samplers/test_gibbs.py tests/samplers/test_herded.py tests/samplers/test_clusters.py \
          tests/samplers/test_sampling.py tests/samplers/test_annealing.py tests/samplers/test_belief.py \
+         tests/study/test_retrace.py \
          tests/apps/test_chain_twin.py tests/apps/test_mixture_twin.py
 
 .PHONY: demo test lint docs papers bench slow
