@@ -1,7 +1,7 @@
 """Draw the figures of the README and of the first pages: ``python docs/pictures.py``.
 
-Writes _static/pairs_and_rate.png, _static/thinning.png, of which it prints the numbers, and
-_static/codec.png from the results of benchmarks/codec.py.
+Writes _static/pairs_and_rate.png, _static/thinning.png, of which it prints the numbers, 
+_static/codec.png from the results of benchmarks/codec.py, and _static/go.png.
 """
 
 import json
@@ -15,7 +15,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from herder import GaussianMixture, Moments, count_distribution, moment_herd, thin
+from herder.apps.go import read_game, territory
 from herder.datasets import load_breast_cancer_binary, load_digits_binary
+from herder.plots import plot_territory
 
 HERD, RANDOM, TABLE = "#0f766e", "#d97706", "#cbd2d9"
 
@@ -114,7 +116,16 @@ def two_panels(name: str, left: Callable, right: Callable) -> None:
         figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
+def draw_boards() -> None:
+    here = Path(__file__).parent
+    game, moves = read_game(here.parent / "examples" / "ear_reddening.sgf"), [20, 80, 150]
+    positions = zip(moves, game.positions(moves), strict=True)
+    figure = plot_territory([territory(board, move) for move, board in positions])
+    figure.savefig(here / "_static" / "go.png", dpi=90, metadata={"Software": None})
+
+
 def main() -> None:
+    draw_boards()
     two_panels("pairs_and_rate.png", draw_counts, draw_rate)
     mixture = GaussianMixture(
         [[-2.0, 0.0], [1.5, 1.5], [1.5, -1.8]],
