@@ -1,6 +1,6 @@
 """Draw the figures of the README and of the first pages: ``python docs/pictures.py``.
 
-Writes _static/pairs_and_rate.png, _static/thinning.png, of which it prints the numbers, 
+Writes _static/pairs_and_rate.png, _static/thinning.png, of which it prints the numbers,
 _static/codec.png from the results of benchmarks/codec.py, and _static/go.png.
 """
 

@@ -6,7 +6,7 @@ import pytest
 from herder import herd_marginals
 from herder.apps.go import learn_patches, patch_marginals
 from herder.apps.go.patches import KINDS, pack_table, unpack_table
-from tests.apps.go.drawn import drawn_games
+from papers.chen2013_thesis.go import drawn_games
 from tests.naming import refuses
 
 BOARDS, OWNERS = drawn_games(6)

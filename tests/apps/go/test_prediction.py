@@ -10,7 +10,7 @@ import pytest
 from herder import datasets
 from herder.apps.go import predict, prediction, read_game, territory
 from herder.apps.go.training import learn
-from tests.apps.go.drawn import drawn_games
+from papers.chen2013_thesis.go import drawn_games
 from tests.naming import refuses
 
 RECORD = Path(__file__).parents[3] / "examples" / "ear_reddening.sgf"
