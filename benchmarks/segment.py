@@ -19,9 +19,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+if __name__ == "__main__":  # before NumPy is imported
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
@@ -151,6 +151,8 @@ def edged(method: Callable[..., Floats]) -> Callable[..., Floats]:
 
 def grab_cut(scene: Scene, probably: float) -> NDArray[Any]:
     """Return OpenCV's mask after five rounds; unknown pixels are probably one or the other."""
+    import cv2
+
     mask = np.where(scene.trimap == FOREGROUND, cv2.GC_FGD, cv2.GC_BGD).astype(np.uint8)
     mask[scene.trimap == UNKNOWN] = int(probably)
     cv2.setRNGSeed(0)
@@ -189,8 +191,7 @@ def methods() -> dict[str, Method]:
         "CRF, clipped, by size": (cuts, sized_field),
     }
     found |= {f"{name}, edges": (own, edged(method)) for name, (own, method) in found.items()}
-    probably = [(float(kind),) for kind in (cv2.GC_PR_FGD, cv2.GC_PR_BGD)]
-    found["OpenCV grabCut"] = (probably, grab_cut)
+    found["OpenCV grabCut"] = ([(2.0,), (3.0,)], grab_cut)  # background, foreground
     found["random walker"] = ([(beta,) for beta in (100.0, 300.0, 1000.0, 3000.0)], walker)
     found["oracle"] = ([()], oracle)
     return found
@@ -433,6 +434,26 @@ def regions() -> Iterator[Result]:
         )
         row: Result = {"scene": "regions", "method": name, "accuracy": float(reached.mean())}
         yield row | {"error": error, "settings": used, "cpu": seconds}
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """Return the tables of docs/segment.md from stored results."""
+    errors = {row["method"]: row for row in rows if row["scene"] == "grabcut"}
+
+    def cell(name: str) -> str:
+        row = errors.get(name)
+        return f"{row['error']:.2f} ± {row['spread']:.2f}" if row else ""
+
+    lines = ["| error in % | superpixels | with the edges of the image |", "|---|---|---|"]
+    for name in errors:
+        if not name.endswith(", edges"):
+            lines.append(f"| {name} | {cell(name)} | {cell(f'{name}, edges')} |")
+    lines += ["", "| | accuracy in % | seconds an image |", "|---|---|---|"]
+    for row in rows:
+        if row["scene"] == "regions":
+            accuracy = f"{100 * row['accuracy']:.1f} ± {100 * row['error']:.1f}"
+            lines.append(f"| {row['method']} | {accuracy} | {row['cpu']:.2g} |")
+    return "\n".join(lines) + "\n"
 
 
 SCENES = {"grabcut": grabcut, "regions": regions}

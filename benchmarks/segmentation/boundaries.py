@@ -10,7 +10,8 @@ import os
 import sys
 from pathlib import Path
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+if __name__ == "__main__":  # before NumPy is imported
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 from numpy.typing import NDArray
