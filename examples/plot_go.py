@@ -3,8 +3,9 @@ Territory in a game of Go
 =========================
 
 Who will own which point in the end, after 20, 80, 126 and 127 moves of a famous game: with move
-127 Shusaku (Black) is said to have made the ears of Gennan Inseki turn red. A square is the larger, the surer
-a point is; one on a stone says that the stone is likely to be captured. Black won by 2 points.
+127 Shusaku (Black) is said to have made the ears of Gennan Inseki turn red. A square is the
+larger, the surer a point is; one on a stone says that the stone is likely to be captured. Black
+won by 2 points.
 """
 
 from pathlib import Path
