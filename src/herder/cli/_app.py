@@ -20,6 +20,7 @@ from herder.cli.moments import moments as moments_verb
 from herder.cli.predict import predict as predict_verb
 from herder.cli.sample import sample as sample_verb
 from herder.cli.segment import segment as segment_verb
+from herder.cli.study import study as study_verb
 from herder.cli.synth import synth as synth_verb
 from herder.cli.thin import thin as thin_verb
 
@@ -123,6 +124,7 @@ _add("predict", predict_verb)
 _add("sample", sample_verb)
 _add("segment", segment_verb)
 _add("go", go_verb)
+_add("study", study_verb)
 _add("compress", compress)
 _add("decompress", decompress)
 _add("demo", demo_verb)

@@ -25,6 +25,7 @@ _MODULES = {
     "online": ("calibration", "progressive", "update", "weights"),
     "rbm": ("filters", "images"),
     "segment": ("segmentation",),
+    "study": ("attractor", "bifurcation", "cones", "mixing", "neuron", "tipi_surface", "words"),
     "thinning": ("density", "marginals", "mmd_path", "picks"),
 }
 _HOME = {f"plot_{name}": module for module, names in _MODULES.items() for name in names}
@@ -57,6 +58,12 @@ PICTURES = {
     ("BoostedField", "rounds"): ("boosting", "plot_boosted_rounds"),
     ("BoostedField", "density"): ("boosting", "plot_boosted_density"),
     ("Territory", "territory"): ("go", "plot_territory"),
+    ("Attractor", "attractor"): ("study", "plot_attractor"),
+    ("Attractor", "cones"): ("study", "plot_cones"),
+    ("Attractor", "tipi"): ("study", "plot_tipi_surface"),
+    ("Bifurcation", "bifurcation"): ("study", "plot_bifurcation"),
+    ("Mixing", "mixing"): ("study", "plot_mixing"),
+    ("Words", "words"): ("study", "plot_words"),
 }
 
 

@@ -35,10 +35,8 @@ class Exponent:
     last: float
 
     def __str__(self) -> str:
-        return (
-            f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}), fitted from {self.first:.3g} "
-            f"to {self.last:.3g}"
-        )
+        interval = f"{self.low:.3f} to {self.high:.3f}" if self.low <= self.high else "one slope"
+        return f"{self.value:.3f} ({interval}), fitted from {self.first:.3g} to {self.last:.3g}"
 
 
 def mean_slope(slopes: NDArray[np.float64], first: float, last: float) -> Exponent:
