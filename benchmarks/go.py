@@ -240,6 +240,7 @@ def judge(rows: list[Result]) -> list[Result]:
         own = {row["method"]: row for row in rows if row["move"] == move}
         for name, bars in (
             ("patches of the thesis", PATCH_BARS),
+            ("patches of the thesis, calibrated", PATCH_BARS),
             (SHIPPED, SHIPPED_BARS),
             (SHIPPED, GOALS),
         ):

@@ -1,6 +1,7 @@
 """herder go: boards of a game, scores, and what is refused."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,19 @@ def test_a_game_of_few_moves(tmp_path: Path) -> None:
     assert "B+" in run(path, "--komi", -30)
     path.write_text("(;GM[1]SZ[19])")
     assert run(path).splitlines()[2].split()[:2] == ["0", "B+0.0"]
+
+
+def test_stones_that_were_set_up_count_as_moves(tmp_path: Path) -> None:
+    path = tmp_path / "problem.sgf"
+    board = read_game(RECORD).positions([150])[0]
+    letters = "abcdefghijklmnopqrs"
+    points = {
+        name: "".join(f"[{letters[j]}{letters[i]}]" for i, j in np.argwhere(board == colour))
+        for name, colour in (("AB", 1), ("AW", -1))
+    }
+    path.write_text(f"(;GM[1]SZ[19]AB{points['AB']}AW{points['AW']})")
+    expected = territory(board)
+    assert run(path).splitlines()[2].split()[:2] == ["0", f"W+{-expected.score:.1f}"]
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
@@ -89,3 +103,8 @@ def test_what_is_refused(tmp_path: Path, text: str, words: tuple, why: str) -> N
 
 def test_a_file_that_is_not_there() -> None:
     assert "none.sgf" in run("none.sgf", code=2)
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sgfmill", None)
+    assert "pip install 'herder[go]'" in run(RECORD, code=2)

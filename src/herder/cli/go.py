@@ -1,6 +1,7 @@
 """``herder go``: who will own which point of a game of Go."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,7 +78,9 @@ def go(
     points = record.komi if komi is None else komi
     found = []
     for number, board in zip(moves, record.positions(moves), strict=True):
-        found.append(territory(board, number, komi=points))
+        # stones that were set up count as moves for how far the game is, not in what is shown
+        own = territory(board, number + int(np.count_nonzero(record.setup)), komi=points)
+        found.append(replace(own, move=number))
         run.progress(len(found) / len(moves), "predicting")
     if output is not None:
         from herder.plots import plot_territory

@@ -55,5 +55,5 @@ def _sgfmill() -> Any:
     try:
         from sgfmill import sgf, sgf_moves
     except ImportError:
-        raise ImportError("game records need sgfmill: pip install 'herder[go]'") from None
+        raise ModuleNotFoundError("game records need sgfmill: pip install 'herder[go]'") from None
     return sgf.Sgf_game, sgf_moves.get_setup_and_moves
