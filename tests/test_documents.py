@@ -4,8 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from benchmarks import boosting, conditional
+from benchmarks import boosting, conditional, segment
 from benchmarks.synthetic import page
+from herder.apps.segment import edges, local
 
 ROOT = Path(__file__).parents[1]
 
@@ -74,6 +75,16 @@ def test_the_page_of_conditional_herding_has_the_stored_figures() -> None:
 def test_the_page_of_boosting_has_the_stored_figures() -> None:
     stored = json.loads((ROOT / "benchmarks/results/boosting.json").read_text())
     assert boosting.page(stored["rows"]) in (ROOT / "docs/boosting.md").read_text()
+
+
+def test_the_page_of_segmentation_has_the_stored_figures() -> None:
+    rows = json.loads((ROOT / "benchmarks/results/segment.json").read_text())["rows"]
+    assert segment.page(rows) in (ROOT / "docs/segment.md").read_text()
+    # settings that ship are those that were chosen
+    chosen = {row.get("method"): row.get("setting") for row in rows}
+    assert chosen["herding, edges"] == [local.TRUST, local.WEIGHT]
+    (contrast,) = (row["setting"] for row in rows if row["scene"] == "contrast")
+    assert contrast == edges.CONTRAST
 
 
 def test_the_page_of_the_codec_has_the_stored_figures() -> None:

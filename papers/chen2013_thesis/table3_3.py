@@ -158,11 +158,12 @@ def _tested(scenes: list[Scene], model: int, method: str, stride: int) -> Floats
 
 
 def _draw(scenes: list[Scene], path: Path) -> None:
-    figure = Figure(figsize=(10.0, 2.1 * len(scenes)), layout="constrained")
+    figure = Figure(figsize=(10.0, 1.3 * len(scenes)), layout="constrained")
     titles = ("image", "truth", "lasso", "superpixels", "local", "herding")
     for line, scene in zip(figure.subplots(len(scenes), 6), scenes, strict=True):
         model = scene.models[0]
-        edges = np.hypot(*np.gradient(model.labels.astype(float))) == 0
+        apart = [np.diff(model.labels, axis=k, append=-1) != 0 for k in range(2)]
+        edges = ~np.logical_or(*apart)
         local, herded = model.chances(0.3)[model.labels], _herded(model, 0.3, 2.0)[model.labels]
         shown = (
             scene.image,
