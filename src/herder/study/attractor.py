@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from herder._errors import ParameterError
 from herder._validation import non_negative_int, of_kind, positive_int
+from herder.core.mixing import splitmix64
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, counted
 from herder.metrics import total_variation
 from herder.study import _boxes_jit as _jit
@@ -38,11 +39,8 @@ COARSEST = 3
 #: Points for each box, and pairs for each distance, of the finest scale that is fitted.
 POINTS_PER_BOX, FEWEST_PAIRS = 20, 1000
 
-#: Parts of the orbit whose pairs are counted, and points of each.
-PARTS, POINTS_PER_PART = 8, 3000
-
-#: Distances are halved this often.
-HALVINGS = 30
+#: Points whose pairs are counted, and how often distances are halved.
+N_POINTS, HALVINGS = 10_000, 30
 
 #: Boxes along an axis in which two attractors are compared.
 COMPARED = 32
@@ -82,18 +80,15 @@ class Attractor(Summarised):
     def correlation_dimension(self) -> Exponent:
         """Return the correlation dimension; the range is the distance of two points."""
         side, _ = self._sides()
-        n = len(self.points) // PARTS
-        spacing = max(1, n // POINTS_PER_PART)
-        pairs = np.zeros((PARTS, HALVINGS), dtype=np.int64)
-        for part in range(PARTS):
-            some = np.ascontiguousarray(self.points[part * n : (part + 1) * n : spacing])
-            _jit.count_pairs(some, side, pairs[part])
-        nearer = pairs[:, ::-1].cumsum(axis=1)[:, ::-1]
+        # even spacing would be in step with an orbit that almost repeats itself
+        places = splitmix64(np.arange(N_POINTS, dtype=np.uint64)) % np.uint64(len(self.points))
+        pairs = np.zeros(HALVINGS, dtype=np.int64)
+        _jit.count_pairs(self.points[places.astype(np.intp)], side, pairs)
+        nearer = pairs[::-1].cumsum()[::-1]
         last = COARSEST + 2
-        while last + 1 < HALVINGS and nearer[:, last + 1].min() >= FEWEST_PAIRS:
+        while last + 1 < HALVINGS and nearer[last + 1] >= FEWEST_PAIRS:
             last += 1
-        ends = np.log2(np.maximum(nearer[:, [COARSEST, last]], 1))
-        slopes = (ends[:, 0] - ends[:, 1]) / (last - COARSEST)
+        slopes = -np.diff(np.log2(np.maximum(nearer[COARSEST : last + 1], 1)))
         return mean_slope(slopes, side * 0.5**last, side * 0.5**COARSEST)
 
     def distance(self, other: "Attractor") -> float:

@@ -1,9 +1,9 @@
 r"""Exponents of power laws, with intervals and the range that they were fitted over.
 
 A dimension or a rate of growth is a slope on log-log axes, and holds over a range of scales only.
-Here it is the mean of the slopes between neighbouring scales, or of those of separate parts, with
-Student's 95 % interval of that mean. It says how far the slopes agree, not how near the range is
-to the limit that the definition asks for.
+Here it is the mean of the slopes between neighbouring scales, with Student's 95 % interval of that
+mean. It says how far the slopes agree, not how near the range is to the limit that the definition
+asks for.
 """
 
 from dataclasses import dataclass
