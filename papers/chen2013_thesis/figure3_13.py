@@ -38,6 +38,9 @@ WEIGHTS = {
 }
 NAMES = {"local": "local", "crf": "CRF", "linear": "CRF, linear", "herd": "herding"}
 
+#: Titles of pictures of probabilities.
+GREY = ("herding, largest average", "herding, P(boundary)")
+
 
 class Scene(NamedTuple):
     """An image, its superpixels, their labels, and which labels are given."""
@@ -197,9 +200,9 @@ def _draw(
         "herding, P(boundary)": _boundary(scene, differ),
     }
     for axes, (title, picture) in zip(above.subplots(2, 4).flat, shown.items(), strict=True):
-        axes.imshow(
-            picture, cmap="gray" if title[-1] in "e)" else "tab10", interpolation="nearest"
-        )
+        grey = title in GREY
+        colours = {"cmap": "gray", "vmax": 1} if grey else {"cmap": "tab10", "vmax": 9}
+        axes.imshow(picture, interpolation="nearest", vmin=0, **colours)
         axes.set_title(title, fontsize=9)
         axes.set_axis_off()
     looks = dict(zip(NAMES, ("x-", "o-", "^-", "s-"), strict=True))
@@ -215,8 +218,8 @@ def _draw(
     pictures.save(figure, path)
 
 
-def _spread(scene: Scene, values: NDArray[Any], nothing: float = 9) -> NDArray[Any]:
-    """Return values of superpixels as a picture."""
+def _spread(scene: Scene, values: NDArray[Any], nothing: float = np.nan) -> NDArray[Any]:
+    """Return values of superpixels as a picture, white where there is no label."""
     return np.append(values, nothing)[scene.places]
 
 
