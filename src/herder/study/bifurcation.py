@@ -24,7 +24,7 @@ from herder._errors import ParameterError
 from herder._validation import real_array
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, Table, counted
 from herder.study import _dynamics_jit as _jit
-from herder.study.dynamics import Floats, as_system, orbit, points_of
+from herder.study.dynamics import Floats, as_system, fill_box, orbit
 
 __all__ = ["Bifurcation", "bifurcation"]
 
@@ -132,8 +132,8 @@ def _settle(system: tuple[Floats, Floats], heat: float) -> tuple[int, Floats]:
     """Return the period of the attractor, 0 if there is none, and its points."""
     table, target = system
     size = float(np.ptp(table, axis=0).max())
-    box = (np.full(len(target), -size), np.full(len(target), size))
-    (weights,) = next(points_of(box, 1, 1))  # a point of no symmetry: 0 may be an unstable cycle
+    corner = np.full(len(target), size)
+    (weights,) = fill_box(-corner, corner, 1)  # a point of no symmetry: 0 may be an unstable cycle
     n_steps = FIRST_STEPS
     points = orbit(table, target, heat, weights, n_steps)
     while True:

@@ -10,7 +10,6 @@ features of the best state and the map that of `herder.herd` ([chen2014]_, equat
 translation within each of the cones in which one state is the best.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from herder._validation import positive_int, real_array
 from herder.core.enumerated import TIE_TOL
 from herder.study import _dynamics_jit as _jit
 
-__all__ = ["as_start", "as_system", "itinerary", "orbit", "points_of"]
+__all__ = ["as_start", "as_system", "fill_box", "itinerary", "orbit"]
 
 Floats = NDArray[np.float64]
 
@@ -106,17 +105,14 @@ def orbit(
     return points
 
 
-def points_of(bounds: tuple[Floats, Floats], n: int, block: int) -> Iterator[Floats]:
-    """Yield n points that fill a box evenly, in blocks.
+def fill_box(low: Floats, high: Floats, n: int) -> Floats:
+    """Return n points that fill a box evenly.
 
     Multiples of powers of the root of :math:`x^{K+1} = x + 1`, modulo 1: the golden mean for one
     dimension, and what generalises it.
     """
-    low, high = bounds
     root = 2.0
     for _ in range(64):  # a contraction: the digits of a float are there after half as many
         root = (1 + root) ** (1 / (len(low) + 1))
     steps = root ** -np.arange(1.0, len(low) + 1)
-    for first in range(0, n, block):
-        k = np.arange(first + 1, min(first + block, n) + 1)
-        yield low + (high - low) * ((k[:, None] * steps + 0.5) % 1)
+    return low + (high - low) * ((np.arange(1, n + 1)[:, None] * steps + 0.5) % 1)

@@ -25,7 +25,7 @@ from herder.core.enumerated import TIE_TOL
 from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summary, Table, counted
 from herder.study import _dynamics_jit as _dynamics
 from herder.study import _split_jit as _jit
-from herder.study.dynamics import Floats, as_system, orbit, points_of
+from herder.study.dynamics import Floats, as_system, fill_box, orbit
 from herder.study.neuron import refine
 from herder.study.slopes import Exponent, mean_slope
 
@@ -33,9 +33,6 @@ __all__ = ["Words", "count_words", "split_words"]
 
 #: Steps before, and steps in, the orbit whose box holds the starts.
 BURN_IN, N_STEPS = 10_000, 100_000
-
-#: Starts that are herded at once.
-BLOCK = 2**17
 
 #: Cells smaller than this part of the box are what rounding leaves at a cut.
 SLIVER = 1e-13
@@ -124,16 +121,12 @@ def count_words(
     longest = positive_int(max_length, "max_length")
     wanted = positive_int(n_starts, "n_starts")
     box = _box(table, target)
-    states = np.empty((longest, wanted), dtype=np.uint16)
-    done = 0
-    for starts in points_of((box[0], box[1]), wanted, BLOCK):
-        block = np.empty((longest, len(starts)), dtype=np.uint16)
-        _dynamics.itineraries(table, target, TIE_TOL, starts, block)
-        states[:, done : done + len(starts)] = block
-        done += len(starts)
+    starts = fill_box(box[0], box[1], wanted)
+    states = np.empty((1, wanted), dtype=np.uint16)
     labels, counts = np.zeros(wanted, dtype=np.intp), []
-    for row in states:
-        n_words, labels = refine(labels, row)
+    for _ in range(longest):
+        _dynamics.itineraries(table, target, TIE_TOL, starts, states)
+        n_words, labels = refine(labels, states[0])
         counts.append(n_words)
     return Words(np.array(counts), len(target), box, wanted)
 
