@@ -461,6 +461,9 @@ SCENES = {"grabcut": grabcut, "regions": regions}
 
 def main(arguments: list[str]) -> None:
     """Run the scenes."""
+    if not os.environ.get("HERDER_DATA"):
+        print("HERDER_DATA must name the folder of the papers' data: nothing was measured")
+        return
     only = arguments[arguments.index("--only") + 1] if "--only" in arguments else None
     found = [(name, list(scene())) for name, scene in SCENES.items() if only in (None, name)]
     rows = [row for _, own in found for row in own]
