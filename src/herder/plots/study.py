@@ -244,7 +244,8 @@ def plot_mixing(result: Mixing) -> Figure:
 def _draw_cycles(ax: Any, result: Bifurcation, some: list[Floats]) -> None:
     """Draw the cycles by temperature, in front of the coldest attractor."""
     heats = result.temperatures
-    ax.plot(*some[int(heats.argmin())].T, ".", color=GREY, markersize=1.5, rasterized=True)
+    cold = result.attractors[int(heats.argmin())]
+    ax.plot(*cold.T, ".", color=GREY, markersize=1.5, rasterized=True)
     warm = np.flatnonzero(result.periods).tolist()
     if warm:
         points = np.concatenate([some[i] for i in warm])
