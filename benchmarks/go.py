@@ -212,6 +212,11 @@ def compare(move: int, train: Games, test: Games) -> Iterator[Result]:
     missed = test.owners.sum(axis=(1, 2)) - np.array([own.score for own in found])
     told = np.array([own.spread for own in found])
     scores = {"score_error": float(missed.std()), "score_spread": float(told.mean())}
+    gain = entropies(expit(both[..., 0]), test.owners) - entropies(chances, test.owners)
+    scores["gain"], scores["gain_error"] = (
+        float(gain.mean()),
+        float(gain.std() / np.sqrt(len(gain))),
+    )
     for n in (1, 2):
         scores[f"within_{n}"] = float((np.abs(missed) < n * told).mean())
     yield row(SHIPPED, chances, start, **scores)
@@ -255,10 +260,8 @@ def judge(rows: list[Result]) -> list[Result]:
                     verdict(what, ratio, SPREAD_BARS[move])
                 else:
                     print(f"  {what}: {ratio:.2f}")
-        others = {name: row["entropy"] for name, row in own.items() if name != SHIPPED}
-        best = min(others, key=lambda name: others[name])
-        lead = others[best] - own[SHIPPED]["entropy"]
-        print(f"  move {move}, best of the others: {best}, {lead:+.4f} behind {SHIPPED}")
+        gain, error = (own[SHIPPED][key] for key in ("gain", "gain_error"))
+        print(f"  move {move}, {SHIPPED} is {gain:.4f} +- {error:.4f} better than its regression")
     slowest = max(row["cpu"] for row in rows if row["method"] == SHIPPED)
     verdict("seconds of a position", slowest, SECONDS_BAR)
     return found

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from benchmarks import boosting, conditional, segment
+from benchmarks import boosting, conditional, go, segment
 from benchmarks.synthetic import page
 from herder.apps.segment import edges, local
 
@@ -85,6 +85,19 @@ def test_the_page_of_segmentation_has_the_stored_figures() -> None:
     assert chosen["herding, edges"] == [local.TRUST, local.WEIGHT]
     (contrast,) = (row["setting"] for row in rows if row["scene"] == "contrast")
     assert contrast == edges.CONTRAST
+
+
+def test_the_page_of_go_has_the_stored_figures() -> None:
+    rows = json.loads((ROOT / "benchmarks/results/go.json").read_text())["rows"]
+    text = (ROOT / "docs/go.md").read_text()
+    assert go.page(rows) in text
+    own = [row for row in rows if "gain" in row]
+    prose = " ".join(text.split())
+    gains = [f"{row['gain']:.4f} +- {row['gain_error']:.4f}" for row in own]
+    assert "{}, {} and {} nats".format(*gains) in prose
+    for n in (1, 2):
+        shares = [f"{100 * row[f'within_{n}']:.0f}" for row in own]
+        assert "{}, {} and {} %".format(*shares) in prose
 
 
 def test_the_page_of_the_codec_has_the_stored_figures() -> None:

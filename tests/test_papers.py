@@ -26,7 +26,7 @@ from papers.claims import (
 from papers.page import format_number, make_page, read_row
 
 FOLDERS = runner.find_papers()
-PUBLIC = {"herder", "herder.apps.codec", "herder.datasets"}
+PUBLIC = {"herder", "herder.apps.codec", "herder.apps.go", "herder.datasets"}
 
 #: Modules that sections 3.3 to 3.5 of the thesis look into: `herder` itself has no names for
 #: their parts.
@@ -39,8 +39,10 @@ INNER = {
     "herder.fields.hidden_engine",
     "herder.fields.hidden_system",
     "herder.fields.parametric",
+    "herder.learn.crf",
     "herder.maximise.cut",
     "herder.models.bernoulli",
+    "herder.samplers.belief",
 }
 
 
