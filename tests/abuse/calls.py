@@ -36,6 +36,7 @@ class Call(NamedTuple):
 EXEMPT = {
     *("FeatureFamily", "HerdingSystem", "ModelFileError", "ParameterError", "Step"),
     *("Bounds", "ColumnErrors", "DensityHerding", "Estimate", "Exact", "FitCheck", "FitReport"),
+    *("BeliefPropagation", "MarginalHerding"),
     *("KernelHerding", "LogPartition", "MomentDiagnostics", "MomentHerding", "Position"),
     *("Sampling", "ScanReport", "Thinning"),
 }
@@ -643,6 +644,28 @@ def _calls() -> dict[str, Callable[[], Call]]:
             resume=lambda: shared("moment herding"),
         ),
         "MomentHerd": plain(fields.MomentHerd, moments=moments),
+        "PatchTables": plain(
+            herder.PatchTables, sites=lambda: [[0, 1], [1, 2]], tables=lambda: np.ones((2, 2, 2))
+        ),
+        "PatchTables, differ": plain(
+            herder.PatchTables, sites=lambda: [[0, 1]], tables=lambda: [0.2], match="differ"
+        ),
+        "herd_marginals": plain(
+            herder.herd_marginals,
+            marginals=lambda: {("a", "b"): [[1, 2], [3, 4]], "a": [0.5, 0.5]},
+            n_steps=20,
+            rates=lambda: {"a": 2.0},
+            maximiser="cut",
+            progress=None,
+        ),
+        "herd_marginals, patches": plain(
+            herder.herd_marginals,
+            marginals=lambda: {
+                "pairs": herder.PatchTables([[0, 1], [1, 2]], [0.1, 0.7], "differ")
+            },
+            n_steps=20,
+            rates=lambda: {"pairs": [1.0, 3.0]},
+        ),
         "MomentHerder.fit": fitted("MomentHerder", X=S, y=None, sample_weight=lambda: np.ones(30)),
         "MomentHerder.fit, sample": lambda: _then(
             fitted("MomentHerder", X=S)(), lambda one: one.sample(10)
@@ -773,6 +796,8 @@ def _calls() -> dict[str, Callable[[], Call]]:
             herder.log_partition, model=model, method="ais", n_chains=3, n_temperatures=5
         ),
         "log_partition, exact": plain(herder.log_partition, model=potts),
+        "loopy_bp": plain(herder.loopy_bp, model=model, max_iter=20, damping=0.1, tol=1e-6),
+        "loopy_bp, Potts": plain(herder.loopy_bp, model=potts),
         "check_scan_orders": plain(herder.check_scan_orders, model=model, n_pieces=1, n_sweeps=10),
         # learning
         "BoltzmannMachine.fit": fitted(
@@ -988,6 +1013,11 @@ def _calls() -> dict[str, Callable[[], Call]]:
             plots.plot_count_distribution,
             distributions=lambda: {"a": [0.2, 0.5, 0.3]},
             bars="a",
+            end=drawn,
+        ),
+        "plot_marginal_distance": plain(
+            plots.plot_marginal_distance,
+            result=lambda: herder.herd_marginals({("a", "b"): [[1, 2], [3, 4]]}, 20),
             end=drawn,
         ),
         "plot_moment_error": plain(

@@ -127,8 +127,8 @@ def use_conditional(model: Any) -> Any:
 
 def use_boosted(field: Any) -> Any:
     rows = rows_for(field, files.ROWS)
-    if field._states is not None:
-        low, high = field._states
+    if field._frame.states is not None:
+        low, high = field._frame.states
         rows = low + (high - low) * rows_for(field, files.BITS[:20]).astype(float)
     found = [field.score_samples(rows), field.predict(rows), field.sample(3)]
     return [*found, str(field.summary()), field.to_state()]

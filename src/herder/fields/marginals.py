@@ -140,8 +140,8 @@ def herd_marginals(
     >>> one, other = [[30, 20], [35, 15]], [[55, 20], [10, 15]]
     >>> reached = herd_marginals({("sex", "smoker"): one, ("smoker", "drinker"): other})
     >>> reached.tables["smoker", "drinker"].round(2)
-    array([[0.53, 0.18],
-           [0.12, 0.17]])
+    array([[0.52, 0.18],
+           [0.12, 0.18]])
     """
     n_steps = positive_int(n_steps, "n_steps")
     if n_steps > MOST_STEPS:
