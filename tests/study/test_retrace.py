@@ -7,7 +7,7 @@ import numpy as np
 from herder import EnumeratedSystem, herd
 from herder.study import _boxes_jit, _split_jit, four_states, itinerary
 from herder.study import _dynamics_jit as _jit
-from herder.study.attractor import box_counts
+from herder.study.attractors import box_counts
 from herder.study.dynamics import as_system, orbit
 
 FEATURES, MOMENTS = four_states()

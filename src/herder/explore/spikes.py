@@ -8,7 +8,7 @@ import numpy as np
 from herder._errors import ParameterError
 from herder.explore.frames import Frame
 from herder.explore.settings import Settings
-from herder.study.neuron import Quadratic, complexity, neuron
+from herder.study import Quadratic, complexity, neuron
 
 __all__ = ["NeuronScene"]
 

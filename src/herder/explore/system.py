@@ -14,7 +14,7 @@ from herder._errors import ParameterError
 from herder.core.enumerated import TIE_TOL
 from herder.explore.frames import Frame
 from herder.explore.settings import Settings
-from herder.study.bifurcation import bifurcation
+from herder.study import bifurcation
 from herder.study.dynamics import as_system, orbit
 
 __all__ = ["SystemScene"]

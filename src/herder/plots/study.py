@@ -18,10 +18,10 @@ from herder.plots._style import (
     line_style,
     new_figure,
 )
-from herder.study.attractor import Attractor, box_counts
-from herder.study.autocorrelation import Mixing
-from herder.study.bifurcation import Bifurcation
-from herder.study.neuron import Real, neuron
+from herder.study.attractors import Attractor, box_counts
+from herder.study.bifurcations import Bifurcation
+from herder.study.mixing import Mixing
+from herder.study.neurons import Real, neuron
 from herder.study.words import Words
 
 __all__ = [

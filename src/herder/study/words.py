@@ -26,7 +26,7 @@ from herder.core.summary import Fact, Facts, Picture, Section, Summarised, Summa
 from herder.study import _dynamics_jit as _dynamics
 from herder.study import _split_jit as _jit
 from herder.study.dynamics import Floats, as_system, fill_box, orbit
-from herder.study.neuron import refine
+from herder.study.neurons import refine
 from herder.study.slopes import Exponent, mean_slope
 
 __all__ = ["Words", "count_words", "split_words"]

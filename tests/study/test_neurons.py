@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from herder import NeuronSystem, herd
 from herder.study import Quadratic, complexity, discrepancy, neuron
-from herder.study.neuron import BLOCK
+from herder.study.neurons import BLOCK
 from tests.naming import refuses
 
 GOLDEN = Quadratic(-1, 1, 2, 5)
