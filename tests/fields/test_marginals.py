@@ -13,7 +13,6 @@ from herder.core.enumerated import EnumeratedSystem
 from herder.fields.clique import CliqueHerd
 from herder.fields.marginals import _start
 from herder.fields.marginals_cut import CutHerd
-from herder.fields.system import MomentSystem, Pool
 from herder.maximise.exhaustive import all_states, feature_table
 from herder.models.marginals import MOST_STEPS, read_marginals
 from tests.naming import refuses
@@ -168,22 +167,6 @@ def test_consistent_marginals_are_reached():
     np.testing.assert_allclose(found.marginals[:, 1], singles, atol=1e-3)
     steps, distances = found.path.T
     assert (steps * distances).max() < 4
-
-
-@pytest.mark.parametrize("rates", [None, {"edges": 3.0, "inverse": 0.25}])
-def test_the_loop_of_core_is_retraced(rates):
-    given = read_marginals(every_match(3), rates)
-    setup = _start(given.features)
-    system = MomentSystem(given.features, Pool(np.zeros((0, 4), np.int16)))
-    steps = list(islice(herd(system, setup.weights, state=setup.state, rates=given.rates), 300))
-    live, states = (
-        CliqueHerd(given.features, setup, rates=given.rates),
-        np.empty((300, 4), np.int16),
-    )
-    live.run(states)
-    np.testing.assert_array_equal(states, [step.state for step in steps])
-    np.testing.assert_array_equal(live.weights, steps[-1].weights)
-    assert live.step_counts.violations == system.violations
 
 
 def test_weights_are_counts():

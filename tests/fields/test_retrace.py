@@ -17,6 +17,7 @@ from herder.fields.clique import CliqueHerd
 from herder.fields.system import MomentSystem, Pool, Setup
 from herder.models import CliqueFeatures, Moments
 from herder.models.counting import binary_tables
+from herder.models.marginals import PatchTables, read_marginals
 from herder.testing import check_system
 from tests.naive import textbook_cells, textbook_herd
 
@@ -317,6 +318,31 @@ def test_rates_retrace():
     live.run(got)
     np.testing.assert_array_equal(got, [step.state for step in steps])
     np.testing.assert_array_equal(live.weights, steps[-1].weights)
+
+
+@pytest.mark.parametrize("rates", [None, {"edges": 3.0, "inverse": 0.25}])
+def test_patches_that_contradict_each_other_retrace(rates):
+    """Cells that share a feature, all or some of them, and cells without one."""
+    rng = np.random.default_rng(3)
+    triples = rng.dirichlet(np.ones(8), 2).reshape(2, 2, 2, 2)
+    marginals = {
+        "sites": PatchTables([[0], [1], [2], [3]], rng.dirichlet([1, 1], 4)),
+        "triples": PatchTables([[0, 1, 2], [3, 1, 0]], triples),
+        "inverse": PatchTables([[1, 2, 3]], triples[:1], "inverse"),
+        "edges": PatchTables([[0, 1], [2, 3]], [0.9, 0.05], "differ"),
+    }
+    given = read_marginals(marginals, rates)
+    setup = plain_setup(given.features)
+    system = MomentSystem(given.features, setup.pool)
+    steps = list(islice(herd(system, setup.weights, state=setup.state, rates=given.rates), 300))
+    live, states = (
+        CliqueHerd(given.features, setup, rates=given.rates),
+        np.empty((300, 4), np.int16),
+    )
+    live.run(states)
+    np.testing.assert_array_equal(states, [step.state for step in steps])
+    np.testing.assert_array_equal(live.weights, steps[-1].weights)
+    assert live.step_counts.violations == system.violations
 
 
 @pytest.mark.parametrize(
