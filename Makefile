@@ -15,7 +15,7 @@ LOOPS := tests/test_csr.py tests/fields/test_retrace.py tests/fields/test_hidden
          tests/study/test_retrace.py \
          tests/apps/test_chain_twin.py tests/apps/test_mixture_twin.py
 
-.PHONY: demo test lint docs papers bench slow
+.PHONY: demo test lint docs papers bench slow browser
 
 .venv: .venv/stamp
 
@@ -52,6 +52,14 @@ slow: .venv/stamp
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -q -n 2 -m 'slow or hypothesis' --hypothesis-profile many tests
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --hypothesis-profile many $(LOOPS)
+
+.venv/stamp-browser: .venv/stamp
+	$(PIP) -e '.[browser]'
+	@touch $@
+
+# Skipped, with a message, where there is no Chromium.
+browser: .venv/stamp-browser
+	$(BIN)/python -m pytest -q -rs -n 0 -m browser tests/explore
 
 docs: .venv/stamp-docs
 	@echo "Building the site; the scripts of the gallery that changed are run, all of them take about ten minutes"

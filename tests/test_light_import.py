@@ -8,7 +8,7 @@ import pytest
 import herder
 from tests.stub import STUB, stub_text
 
-HEAVY = {"sklearn", "numba", "scipy", "matplotlib", "pyarrow", "pandas", "polars"}
+HEAVY = {"sklearn", "numba", "scipy", "matplotlib", "pyarrow", "pandas", "polars", "starlette"}
 COMPILER = {"sklearn", "numba", "llvmlite", "matplotlib", "pandas"}
 
 #: Run one after the other in a fresh interpreter: none of these may have been loaded until then.

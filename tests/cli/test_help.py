@@ -49,7 +49,7 @@ def test_the_verbs():
     first = {name.split()[0] for name in verbs()}
     assert first == {
         *("thin", "moments", "synth", "learn", "predict", "sample"),
-        *("segment", "go", "study", "compress", "decompress", "demo"),
+        *("segment", "go", "study", "compress", "decompress", "explore", "demo"),
     }
     assert set(verbs()) == set(VERBS)
 

@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from herder._errors import with_nearest
 from herder.cli.compress import compress, decompress
 from herder.cli.demo import demo as demo_verb
+from herder.cli.explore import explore as explore_verb
 from herder.cli.go import go as go_verb
 from herder.cli.learn_boosted import learn_boosted
 from herder.cli.learn_classifier import learn_classifier
@@ -127,4 +128,5 @@ _add("go", go_verb)
 _add("study", study_verb)
 _add("compress", compress)
 _add("decompress", decompress)
+_add("explore", explore_verb)
 _add("demo", demo_verb)

@@ -25,8 +25,8 @@ __all__ = ["MOST_UPLOAD", "PointsScene"]
 
 Floats = NDArray[np.float64]
 
-#: Characters of an uploaded table, and rows of it that are used.
-MOST_UPLOAD, MOST_ROWS = 4_000_000, 5_000
+#: Characters of an uploaded table, rows of it that are used, and columns (categories count each).
+MOST_UPLOAD, MOST_ROWS, MOST_COLUMNS = 4_000_000, 5_000, 100
 
 #: Points that are chosen at most, and dabs of a drawn density.
 MOST_PICKS, MOST_DABS = 200, 2_000
@@ -118,7 +118,10 @@ def _uploaded(settings: Settings) -> tuple[Rows, list[str]]:
                 error.name = name
             found = str(error).replace(str(path), name)
             raise ValueError(found.partition(", or pass ")[0]) from error  # there are no options
-    return sample.rows, list(sample.rows.names)
+    rows = sample.rows
+    if rows.values.shape[1] > MOST_COLUMNS:
+        raise ParameterError(name, f"have at most {MOST_COLUMNS} columns", rows.values.shape[1])
+    return rows, list(rows.names)
 
 
 def _distances(values: Floats, orders: list[NDArray[np.intp]]) -> list[Floats]:

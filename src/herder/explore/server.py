@@ -10,9 +10,8 @@ import hmac
 import secrets
 import socket
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Lock
 from urllib.parse import quote
 
 from herder._errors import ParameterError
@@ -21,7 +20,6 @@ from herder.explore.session import MOST_BYTES, Session
 try:
     import uvicorn
     import websockets  # noqa: F401  what uvicorn speaks to the page by
-    from anyio import CapacityLimiter
     from anyio.to_thread import run_sync
     from starlette.applications import Starlette
     from starlette.requests import HTTPConnection, Request
@@ -43,8 +41,9 @@ HOST = "127.0.0.1"
 #: Pages that may be connected at once.
 MOST_PAGES = 8
 
-#: Codes by which a connection is refused or ended: "policy violation", "try again later".
-REFUSED, BUSY = 1008, 1013
+#: Codes by which a connection is refused or ended: "unsupported data", "policy violation", "try
+#: again later".
+NOT_TEXT, REFUSED, BUSY = 1003, 1008, 1013
 
 PAGE = Path(__file__).parent / "page"
 
@@ -99,7 +98,11 @@ class _Guard:
 def make_app(token: str, port: int) -> ASGIApp:
     """Return the application behind a port."""
     pages = 0
-    limiter: list[Any] = []
+    turn = Lock()
+
+    def answer(session: Session, message: str) -> bytes:
+        with turn:  # one computation at a time: more would only slow each other down
+            return session.answer(message)
 
     async def index(request: Request) -> Response:
         return Response((PAGE / "index.html").read_bytes(), 200, HEADERS, "text/html")
@@ -110,18 +113,17 @@ def make_app(token: str, port: int) -> ASGIApp:
             await page.accept()
             await page.close(BUSY, f"at most {MOST_PAGES} pages at once")
             return
-        if not limiter:  # one computation at a time, as compiled loops keep the interpreter
-            limiter.append(CapacityLimiter(1))
         pages += 1
         session = Session()
         try:
             await page.accept()
             while True:
                 message = await page.receive_text()
-                answer = await run_sync(partial(session.answer, message), limiter=limiter[0])
-                await page.send_bytes(answer)
-        except (WebSocketDisconnect, KeyError):  # KeyError: a message that is not text
+                await page.send_bytes(await run_sync(answer, session, message))
+        except WebSocketDisconnect:
             pass
+        except KeyError:  # a message that is not text
+            await page.close(NOT_TEXT)
         finally:
             pages -= 1
 

@@ -113,7 +113,7 @@ export function chart(picture, { lines, x: [x0, x1], y: [y0, y1], log = false, x
   c.textAlign = "center";
   for (const v of ticks(x0, x1, log)) {
     c.beginPath(); c.moveTo(px(v), box.bottom); c.lineTo(px(v), box.bottom + 4); c.stroke();
-    c.fillText(log ? power(v) : counted(v), px(v), box.bottom + 6);
+    c.fillText(log ? power(v) : counted(v + 0), px(v), box.bottom + 6);
   }
   c.textAlign = "right";
   c.fillText(xLabel, box.right, box.bottom + 19);

@@ -18,7 +18,8 @@ const PRESETS = {
   square: { name: "two coins", T: 0, states: [[0, 0], [1, 0], [0, 1], [1, 1]], target: [0.618, 0.414] },
 };
 
-const KEPT = 200_000, TRAIL = 12, MOST_STATES = 12;
+// Errors below this are zero but for rounding.
+const KEPT = 200_000, TRAIL = 12, MOST_STATES = 12, ROUNDING = 1e-10;
 
 export class SystemView {
   speeds = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000];
@@ -137,7 +138,7 @@ export class SystemView {
     event.preventDefault();
   }
 
-  settings() { return { states: this.states, target: this.target, temperature: this.T }; }
+  settings() { return { states: this.states, target: [this.target], temperature: this.T }; }
 
   clear() {
     this.t = this.stored = this.painted = 0;
@@ -150,14 +151,17 @@ export class SystemView {
     const last = this.trail.at(-1);
     this.clear();
     if (kept) this.trail = [last];
-    this.grow(this.trail[0]);
+    this.reach(this.trail[0]);
     this.cycle = frame.cycle;
     this.period = frame.period;
     this.limit = frame.limit;
-    for (let i = 0; i < this.cycle.length; i += 2) this.grow([this.cycle[i], this.cycle[i + 1]]);
+    for (let i = 0; i < this.cycle.length; i += 2) this.reach([this.cycle[i], this.cycle[i + 1]]);
     this.settle = this.T > 0 ? 300 : 10;
-    this.periodText.value = this.period ? `Period ${this.period}` : "No period";
+    this.periodText.value = this.period ? `Period ${this.period}` : "No period found";
   }
+
+  /** Show a place, and the cones on the other side of their top as well. */
+  reach([x, y]) { this.grow([x, y]); this.grow([-x / 2, -y / 2]); }
 
   grow([x, y]) {
     const { low, high } = this.span;
@@ -199,14 +203,14 @@ export class SystemView {
     this.drawWeights();
     const slope = (from, k) => [1, 10 ** 7].map((t) => from * t ** k);
     const { herd, other, soft } = colours();
-    const all = [...this.herded, ...this.random];
+    const all = [...this.herded, ...this.random].filter((v) => v > ROUNDING);
     const [low, high] = decades(all, 2), last = Math.max(10, 10 ** Math.ceil(Math.log10(Math.max(this.t, 1)) - 1e-9));
     const top = this.random[0] ?? 1;
     chart(this.errors, { log: true, x: [1, last], y: [low, high], xLabel: "steps T", lines: [
       { x: [1, 1e7], y: slope(top, -1), colour: soft, dash: [2, 4], width: 1 },
       { x: [1, 1e7], y: slope(top, -0.5), colour: soft, dash: [2, 4], width: 1 },
       { x: this.times, y: this.random, colour: other, dash: [7, 4], label: "random, 1/√T" },
-      { x: this.times, y: this.herded, colour: herd, label: "herded, 1/T" },
+      { x: this.times, y: this.herded.map((v) => (v > ROUNDING ? v : 0)), colour: herd, label: "herded, 1/T" },
     ] });
   }
 
