@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import herder
-from herder import core, datasets, fields, metrics, plots, samplers, testing
+from herder import core, datasets, fields, metrics, plots, samplers, study, testing
+from herder.apps import go
+from herder.apps.segment import segment
 from herder.data import open_table
 from herder.models import Variable, decode, encode
 from herder.models.consistency import find_contradictions
@@ -252,6 +254,19 @@ RUN: dict[str, Any] = {
 }
 POTTS_RUN = RUN | {"start": lambda: [0, 1, 2, 0]}
 EDGES: dict[str, Any] = {"edges": lambda: [[0, 1], [1, 2]], "weights": lambda: [0.5, -1.0]}
+
+
+def picture() -> tuple[np.ndarray, np.ndarray]:
+    """An image of a square and its trimap."""
+    image = np.full((24, 24, 3), 40, np.uint8)
+    image[6:18, 6:18] = 200
+    trimap = np.full((24, 24), 128, np.uint8)
+    trimap[:3], trimap[10:14, 10:14] = 0, 255
+    return image, trimap
+
+
+def segmented() -> Any:
+    return segment(*picture())
 
 
 def _calls() -> dict[str, Callable[[], Call]]:
@@ -1020,6 +1035,30 @@ def _calls() -> dict[str, Callable[[], Call]]:
             result=lambda: herder.herd_marginals({("a", "b"): [[1, 2], [3, 4]]}, 20),
             end=drawn,
         ),
+        "plot_segmentation": plain(plots.plot_segmentation, result=segmented, end=drawn),
+        "plot_territory": plain(
+            plots.plot_territory, found=lambda: go.territory(np.zeros((19, 19))), end=drawn
+        ),
+        "plot_neuron": plain(plots.plot_neuron, rate=0.6, n=5, w0=0.1, end=drawn),
+        **{
+            f"plot_{name}": plain(
+                getattr(plots, f"plot_{name}"),
+                result=lambda: study.attractor(*study.four_states(), n_steps=100),
+                end=drawn,
+            )
+            for name in ("attractor", "cones", "tipi_surface")
+        },
+        "plot_bifurcation": plain(
+            plots.plot_bifurcation,
+            result=lambda: study.bifurcation(*study.four_states(), [0.5, 0.6]),
+            end=drawn,
+        ),
+        "plot_mixing": plain(
+            plots.plot_mixing, result=lambda: study.compare_mixing(model(), 300), end=drawn
+        ),
+        "plot_words": plain(
+            plots.plot_words, result=lambda: study.split_words(*study.four_states(), 4), end=drawn
+        ),
         "plot_moment_error": plain(
             plots.plot_moment_error,
             trace=lambda: shared("moment herding").diagnostics.trace,
@@ -1096,6 +1135,27 @@ def _calls() -> dict[str, Callable[[], Call]]:
             n_rounds=lambda: [1, 2],
             dimples=True,
             end=drawn,
+        ),
+        # applications, and the dynamics
+        "segment": plain(segment, image=lambda: picture()[0], trimap=lambda: picture()[1]),
+        "go.territory": plain(
+            go.territory, board=lambda: np.zeros((19, 19)), move=lambda: 20, komi=lambda: 6.5
+        ),
+        "study.neuron": plain(study.neuron, rate=0.6, n=20, w0=0.1),
+        "study.autocorrelation": plain(
+            study.autocorrelation, states=lambda: np.arange(20) % 3, max_lag=3
+        ),
+        "study.bifurcation": plain(
+            study.bifurcation,
+            features=lambda: study.four_states()[0],
+            moments=lambda: study.four_states()[1],
+            temperatures=lambda: [0.5, 0.6],
+        ),
+        "study.attractor": plain(
+            study.attractor,
+            features=lambda: study.four_states()[0],
+            moments=lambda: study.four_states()[1],
+            n_steps=100,
         ),
         "make_spirals": plain(datasets.make_spirals, n_rows=5),
     }

@@ -59,7 +59,10 @@ def autocorrelation(states: ArrayLike, max_lag: int) -> Floats:
     max_lag = non_negative_int(max_lag, "max_lag")
     if max_lag >= len(given):
         raise ParameterError("max_lag", f"be below {len(given)}, the number of states", max_lag)
-    counts = np.unique(given, return_counts=True)[1]
+    try:
+        counts = np.unique(given, return_counts=True)[1]
+    except TypeError:
+        raise ParameterTypeError("states", "be labels of one kind", got="several") from None
     if len(counts) < 2:
         raise ParameterError("states", "take two values at least", got="one")
     chance = float(np.square(counts / len(given)).sum())
