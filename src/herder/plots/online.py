@@ -80,8 +80,8 @@ def plot_update(
         are those of margin 0 and 1.
     """
     x = numbers(row, "row")
-    if x.shape != (2,) or not x.any():
-        raise ParameterError("row", "be two numbers, not both zero", row)
+    if x.shape != (2,) or not x @ x > np.finfo(float).tiny:
+        raise ParameterError("row", "be two numbers, not both zero or nearly", row)
     one_of(label, "label", (-1, 1))
     rate = positive_number(C, "C")
     if rate * float(x @ x) > MAX_GAIN:

@@ -27,24 +27,31 @@ Floats = NDArray[np.float64]
 #: Moments this far from the means of rows, relative to the largest feature, are rounded ones.
 ROUNDING = 1e-8
 
+#: Products of larger numbers, summed up, may be no floats.
+LARGEST = 1e100
+
+#: Features are at least and at most this large: products of them stay in range.
+SMALLEST, LARGEST = 1e-100, 1e100
+
 
 def as_system(features: ArrayLike, moments: ArrayLike) -> tuple[Floats, Floats]:
     """Return a table of features and a target that is a mean of its rows."""
     from scipy.optimize import nnls
 
-    table: Floats = np.ascontiguousarray(real_array(features, "features"))
+    table: Floats = np.array(real_array(features, "features"), order="C")
     if table.ndim != 2 or table.size == 0:
         raise ParameterError("features", "have shape (n_states, n_features)", table.shape)
-    if not np.isfinite(table).all():
-        raise ParameterError("features", "be finite", float(table[~np.isfinite(table)][0]))
+    _require_moderate(table, "features")
     if not (table != table[0]).any():
         raise ParameterError("features", "differ between states", got="equal rows")
-    target = real_array(moments, "moments")
+    target: Floats = np.array(real_array(moments, "moments"))
     if target.shape != table.shape[1:]:
         raise ParameterError("moments", f"have shape {table.shape[1:]}", target.shape)
-    if not np.isfinite(target).all():
-        raise ParameterError("moments", "be finite", float(target[~np.isfinite(target)][0]))
-    size = np.abs(table).max()
+    _require_moderate(target, "moments")
+    size = float(np.abs(table).max())
+    if not SMALLEST < size < LARGEST:
+        rule = f"have a largest entry between {SMALLEST:g} and {LARGEST:g}"
+        raise ParameterError("features", rule, size)
     sums: Any = np.vstack([table.T / size, np.ones(len(table))])
     apart: float = nnls(sums, np.append(target / size, 1.0))[1]
     if apart > ROUNDING:
@@ -60,9 +67,14 @@ def as_start(start: ArrayLike | None, n_features: int) -> Floats:
     weights = real_array(start, "start").copy()
     if weights.shape != (n_features,):
         raise ParameterError("start", f"have shape ({n_features},)", weights.shape)
-    if not np.isfinite(weights).all():
-        raise ParameterError("start", "be finite", float(weights[~np.isfinite(weights)][0]))
+    _require_moderate(weights, "start")
     return weights
+
+
+def _require_moderate(values: Floats, name: str) -> None:
+    wrong = ~(np.abs(values) <= LARGEST)
+    if wrong.any():
+        raise ParameterError(name, f"be finite, up to {LARGEST:g}", float(values[wrong][0]))
 
 
 def itinerary(
