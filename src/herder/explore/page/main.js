@@ -96,6 +96,7 @@ async function run() {
       [since, frames, steps] = [now, 0, 0];
     }
   }
+  showStatus();  // the last frame may have come after the pause
 }
 
 function stop() {
