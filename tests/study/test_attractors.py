@@ -115,6 +115,7 @@ def test_an_interval_is_that_of_student():
     [
         ({"n_steps": 0}, "n_steps"),
         ({"burn_in": -1}, "burn_in"),
+        ({"burn_in": 2**60}, "burn_in"),
         ({"start": [0.0]}, "start"),
         ({"start": [np.nan, 0.0]}, "start"),
         ({"moments": [9.0, 9.0]}, "moments"),

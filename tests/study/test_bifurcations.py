@@ -84,6 +84,11 @@ def test_the_order_of_temperatures_does_not_matter():
     assert found.thresholds == turned.thresholds
 
 
+def test_the_coldest_temperatures_are_no_error():
+    found = bifurcation(FEATURES, MOMENTS, [1e-320, 1e-12, 5.0])
+    assert found.periods.tolist() == [0, 0, 1]
+
+
 def test_a_symmetric_system_leaves_the_unstable_point_in_its_middle():
     features = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     assert bifurcation(features, [0, 0], [0.05]).periods.tolist() != [1]
@@ -106,6 +111,7 @@ def test_the_summary_names_periods_and_thresholds():
         ({"moments": [0.0]}, "moments", ValueError),
         ({"moments": [np.inf, 0.0]}, "moments", ValueError),
         ({"moments": [5.0, 5.0]}, "moments", ValueError),
+        ({"features": [[1.0], [1e200]]}, "features", ValueError),
         ({"temperatures": 0.5}, "temperatures", ValueError),
         ({"temperatures": []}, "temperatures", ValueError),
         ({"temperatures": [0.5, -1.0]}, "temperatures", ValueError),

@@ -133,6 +133,7 @@ def test_a_power_law_has_its_exponent():
         (lambda f, m: split_words([[0.0], [1.0]], [0.5], 3), "features"),
         (lambda f, m: split_words(f, [9.0, 9.0], 3), "moments"),
         (lambda f, m: count_words(f, m, 0), "max_length"),
+        (lambda f, m: count_words(f, m, 10_001), "max_length"),
         (lambda f, m: count_words(f, m, 3, n_starts=0), "n_starts"),
         (lambda f, m: split_words(f, m, 7).exponent(), "max_length"),
     ],

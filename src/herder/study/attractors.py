@@ -30,6 +30,9 @@ from herder.study.slopes import Exponent, mean_slope
 
 __all__ = ["Attractor", "attractor", "box_counts"]
 
+#: Steps before the attractor at most, about a minute.
+MOST_BEFORE = 10**9
+
 #: Boxes of the finest grid, as a power of two, over all dimensions.
 FINEST = 24
 
@@ -184,6 +187,8 @@ def attractor(
     n_steps = positive_int(n_steps, "n_steps")
     weights = as_start(start, len(target))
     before = non_negative_int(burn_in, "burn_in")
+    if before > MOST_BEFORE:
+        raise ParameterError("burn_in", f"be at most {MOST_BEFORE:,}", before)
     for done in range(0, before, 2**20):
         orbit(table, target, 0.0, weights, min(2**20, before - done))
     return Attractor(table, target, orbit(table, target, 0.0, weights, n_steps))

@@ -172,7 +172,7 @@ def _cycle(
             continue
         at, slope = found
         apart = np.abs(at - now).max()
-        if apart > size or np.abs(np.linalg.eigvals(slope)).max() >= 1:
+        if np.abs(np.linalg.eigvals(slope)).max() >= 1:
             continue
         cycle = orbit(table, target, heat, at.copy(), period)
         later = orbit(table, target, heat, now.copy(), 64 * period)[-1]
@@ -192,17 +192,20 @@ def _newton(
     """Return a point of a cycle near a start, and the derivative once around it."""
     table, target = system
     at, slope = start.copy(), np.empty((len(start), len(start)))
+    reach = max(size, 10 * heat / size)  # the maximum of the likelihood is far off if it is hot
     for _ in range(NEWTON_STEPS):
         end = at.copy()
         _jit.around(table, target, heat, period, end, slope)
         apart = end - at
-        if np.abs(apart).max() < EXACT * size:
+        if not np.isfinite(slope).all():  # so cold that the covariance over T is no float
+            return None
+        if np.abs(apart).max() < EXACT * max(size, float(np.abs(at).max())):
             return at, slope
         try:
             at = at - np.linalg.solve(slope - np.eye(len(at)), apart)
         except np.linalg.LinAlgError:  # cold: within one cone every orbit is as good
             return None
-        if not np.abs(at - start).max() < size:
+        if not np.abs(at - start).max() < reach:
             return None
     return None
 

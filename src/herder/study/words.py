@@ -34,6 +34,9 @@ __all__ = ["Words", "count_words", "split_words"]
 #: Steps before, and steps in, the orbit whose box holds the starts.
 BURN_IN, N_STEPS = 10_000, 100_000
 
+#: Longest words.
+MOST_STEPS = 10_000
+
 #: Cells smaller than this part of the box are what rounding leaves at a cut.
 SLIVER = 1e-13
 
@@ -118,7 +121,7 @@ def count_words(
     table, target = as_system(features, moments)
     if len(table) > 2**16:
         raise ParameterError("features", "have at most 65,536 states", len(table))
-    longest = positive_int(max_length, "max_length")
+    longest = _as_length(max_length)
     wanted = positive_int(n_starts, "n_starts")
     box = _box(table, target)
     starts = fill_box(box[0], box[1], wanted)
@@ -152,7 +155,7 @@ def split_words(features: ArrayLike, moments: ArrayLike, max_length: int) -> Wor
     table, target = as_system(features, moments)
     if len(target) != 2:
         raise ParameterError("features", "have 2 columns", len(target))
-    longest = positive_int(max_length, "max_length")
+    longest = _as_length(max_length)
     _, first = np.unique(table, axis=0, return_index=True)
     table = table[np.sort(first)]  # of equal rows the lowest is emitted
     box = _box(table, target)
@@ -164,6 +167,13 @@ def split_words(features: ArrayLike, moments: ArrayLike, max_length: int) -> Wor
         corners, ends = _split(table, target, corners, ends, least)
         counts.append(len(ends))
     return Words(np.array(counts, dtype=np.intp), 2, box, None)
+
+
+def _as_length(max_length: int) -> int:
+    longest = positive_int(max_length, "max_length")
+    if longest > MOST_STEPS:
+        raise ParameterError("max_length", f"be at most {MOST_STEPS:,}", longest)
+    return longest
 
 
 def _box(table: Floats, target: Floats) -> Floats:
