@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from herder import PairwiseModel
-from papers.chen2013_thesis import denoising, figure2_4, figure4_6, figure4_9, ising
+from herder import PairwiseModel, study
+from papers.chen2013_thesis import denoising, figure4_6, figure4_9, ising
 from papers.hyvarinen2006_pl import data, identities
 from papers.welling2009_herding import data as tables
 from papers.welling2009_herding import table1_readings
@@ -16,8 +16,8 @@ from papers.welling2009_herding import table1_readings
 
 def test_correlation_of_a_cycle_is_minus_one_third_between_visits() -> None:
     states = np.tile(np.arange(4), 5000)
-    found = figure2_4.correlations(states)
-    expected = np.where(np.arange(1, figure2_4.N_LAGS + 1) % 4 == 0, 1.0, -1 / 3)
+    found = study.autocorrelation(states, 100)
+    expected = np.where(np.arange(101) % 4 == 0, 1.0, -1 / 3)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from herder import EnumeratedSystem, herd, kernel_herd
+from herder import EnumeratedSystem, herd, kernel_herd, study
 from papers.chen2013_thesis import data, pictures
 from papers.chen2013_thesis.curves import mean_and_spread
 from papers.claims import Row
@@ -36,8 +36,9 @@ def run(quick: bool, folder: Path) -> list[Row]:
         states = kernel_herd(features, n_samples, kernel=_linear, sample_weight=share).indices
         if k == 0:
             retraced = _differences(features, share, states[:N_RETRACED])
-        found.append(correlations(states))
-        drawn.append(correlations(random.choice(N_STATES, n_samples, p=share)))
+        found.append(study.autocorrelation(states, N_LAGS)[1:])
+        apart = random.choice(N_STATES, n_samples, p=share)
+        drawn.append(study.autocorrelation(apart, N_LAGS)[1:])
         error = np.abs(features[states].mean(axis=0) - share @ features).max()
         worst = max(worst, float(error))
     curves, usual = np.array(found), np.array(drawn)
@@ -49,19 +50,15 @@ def run(quick: bool, folder: Path) -> list[Row]:
     return [
         Row(f"{prefix}first", *mean_and_spread(first)),
         Row(f"{prefix}positive", float(np.mean(first >= 0)), note=f"Of {n_models} models."),
-        Row(f"{prefix}second", *mean_and_spread(curves[:, 1])),
+        *(
+            Row(f"{prefix}{name}", *mean_and_spread(curves[:, lag]))
+            for lag, name in enumerate(("second", "third", "fourth", "fifth"), start=1)
+        ),
         Row(f"{prefix}far", float(far), limit=abs(float(first.mean())) / 5, note=noise),
         Row(f"{prefix}far.spread", float(curves[:, N_LAGS // 2 :].std(axis=0, ddof=1).mean())),
         Row(f"{prefix}moments", worst, note=f"After {n_samples} steps, over all models."),
         Row(f"{prefix}retraced", retraced),
     ]
-
-
-def correlations(states: NDArray[np.intp]) -> Floats:
-    """Equation 2.12 for lags 1 to N_LAGS."""
-    chance = float(np.square(np.bincount(states) / len(states)).sum())
-    same = [np.mean(states[lag:] == states[:-lag]) for lag in range(1, N_LAGS + 1)]
-    return (np.array(same) - chance) / (1 - chance)
 
 
 def _model(random: np.random.Generator) -> tuple[Floats, Floats]:
