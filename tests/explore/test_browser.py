@@ -218,6 +218,12 @@ def test_what_is_saved(page, tmp_path: Path):
     assert len(lines) > 100
 
 
+def test_a_view_can_be_shared(page):
+    page.click("#share")
+    page.wait_for_selector("#message:not([hidden])")
+    assert "herder explore 'tab=system&states=-1.4241,0.1935;" in page.inner_text("#message")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark(page, scheme):
     page.emulate_media(color_scheme=scheme)

@@ -206,11 +206,11 @@ export class SystemView {
     const all = [...this.herded, ...this.random].filter((v) => v > ROUNDING);
     const [low, high] = decades(all, 2), last = Math.max(10, 10 ** Math.ceil(Math.log10(Math.max(this.t, 1)) - 1e-9));
     const top = this.random[0] ?? 1;
-    chart(this.errors, { log: true, x: [1, last], y: [low, high], xLabel: "steps T", lines: [
+    chart(this.errors, { log: true, x: [1, last], y: [low, high], xLabel: "steps t", lines: [
       { x: [1, 1e7], y: slope(top, -1), colour: soft, dash: [2, 4], width: 1 },
       { x: [1, 1e7], y: slope(top, -0.5), colour: soft, dash: [2, 4], width: 1 },
-      { x: this.times, y: this.random, colour: other, dash: [7, 4], label: "random, 1/√T" },
-      { x: this.times, y: this.herded.map((v) => (v > ROUNDING ? v : 0)), colour: herd, label: "herded, 1/T" },
+      { x: this.times, y: this.random, colour: other, dash: [7, 4], label: "random, 1/√t" },
+      { x: this.times, y: this.herded.map((v) => (v > ROUNDING ? v : 0)), colour: herd, label: "herded, 1/t" },
     ] });
   }
 
