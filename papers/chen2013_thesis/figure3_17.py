@@ -58,11 +58,15 @@ def _draw(boards: list[tuple[str, Any, Any]], path: Path) -> None:
     for ax, (title, board, chances) in zip(axes, boards, strict=True):
         for colour, fill in ((1, "black"), (-1, "white")):
             own = board.ravel() == colour
-            ax.scatter(column[own], row[own], 62, fill, "o", edgecolors="black", linewidths=0.5)
+            ax.scatter(
+                column[own], row[own], 62, fill, marker="o", edgecolors="black", linewidths=0.5
+            )
             sides = np.maximum(colour * (2 * chances.ravel() - 1), 0)
             shown = (sides > 0.05) & ~own
             style: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.4, "zorder": 3}
-            ax.scatter(column[shown], row[shown], 28 * sides[shown] ** 2, fill, "s", **style)
+            ax.scatter(
+                column[shown], row[shown], 28 * sides[shown] ** 2, fill, marker="s", **style
+            )
         ax.set(aspect="equal", xlim=(-0.8, 18.8), ylim=(18.8, -0.8), xticks=[], yticks=[])
         ax.set_facecolor("#d9d2c3")
         ax.set_title(title, fontsize=10, loc="left")
