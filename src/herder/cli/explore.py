@@ -48,8 +48,10 @@ def explore(
         run.say(f"{address}\nCtrl-C ends the explorer.")
         if browser:
             import webbrowser
+            from threading import Thread
 
-            webbrowser.open(address)
+            # one in the terminal returns when it is closed, and it must be served until then
+            Thread(target=webbrowser.open, args=[address], daemon=True).start()
 
     run.bar.stop()
     with run.until_interrupt(""):

@@ -11,7 +11,7 @@ const el = (id) => document.getElementById(id);
 const tabs = ["system", "points", "neuron", "field"];
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
-let running = false, current = "system", asking = false, wanted = null;
+let running = false, turn = 0, current = "system", asking = false, wanted = null;
 
 function say(text) {
   el("message").textContent = text;
@@ -76,23 +76,24 @@ async function run() {
   if (running) return;
   if (view().ready && view().t >= view().limit) await begin(false);
   running = true;
+  const mine = ++turn;  // a pause and a new run may come while this one waits
   showRun();
   let due = 1, last = performance.now();
   let since = last, frames = 0, steps = 0;
-  while (running) {
+  while (running && mine === turn) {
     await nextFrame();
-    const own = view(), now = performance.now();
-    due = Math.min(due + ((now - last) / 1000) * own.speeds[own.speed], own.most);
+    const scene = view(), now = performance.now();
+    due = Math.min(due + ((now - last) / 1000) * scene.speeds[scene.speed], scene.most);
     last = now;
-    const n = Math.floor(due), before = own.t;
+    const n = Math.floor(due), before = scene.t;
     if (n >= 1 && (await advance(n))) {
       due -= n;
       frames += 1;
-      steps += own.t - before;
+      steps += scene.t - before;
     }
     if (now - since > 500) {
       const seconds = (now - since) / 1000;
-      showStatus(`${counted(Math.round(steps / seconds))} ${own.unit} and ${Math.round(frames / seconds)} frames a second`);
+      showStatus(`${counted(Math.round(steps / seconds))} ${scene.unit} and ${Math.round(frames / seconds)} frames a second`);
       [since, frames, steps] = [now, 0, 0];
     }
   }
