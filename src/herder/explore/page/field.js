@@ -68,7 +68,8 @@ export class FieldView {
     });
     const x = this.history.map((h) => h.t), ends = [x[0], Math.max(x.at(-1), x[0] + 50)];
     const colour = [found.other, found.herd, found.third];
-    const lines = (of) => NAMES.map((label, k) => ({ x, y: this.history.map((h) => h[of][k]), colour: colour[k], dash: DASHES[k], label }));
+    const lines = (of) => NAMES.map((label, k) => (
+      { x, y: this.history.map((h) => h[of][k]), colour: colour[k], dash: DASHES[k], label }));
     chart(this.m, { x: ends, y: [-1, 1], xLabel: "sweeps", lines: lines("m") });
     chart(this.e, { x: ends, y: [-2, 0], xLabel: "sweeps", lines: lines("e") });
   }

@@ -19,13 +19,17 @@ function say(text) {
 }
 
 const host = { say, changed: () => begin(true), restart: () => begin(false) };
-const views = { system: new SystemView(host), points: new PointsView(host), neuron: new NeuronView(host), field: new FieldView(host) };
+const views = {
+  system: new SystemView(host), points: new PointsView(host),
+  neuron: new NeuronView(host), field: new FieldView(host),
+};
 const view = () => views[current];
 const link = new Link((reason) => {
   running = false;
   showRun();
   for (const id of ["run", "step", "restart"]) el(id).disabled = true;
-  say(reason ? `The connection was refused: ${reason}.` : "The explorer has ended. Start it again with: herder explore");
+  const ended = "The explorer has ended. Start it again with: herder explore";
+  say(reason ? `The connection was refused: ${reason}.` : ended);
 });
 
 /** Start the scene with its settings; while one start is on its way, only the last other waits. */
@@ -93,7 +97,8 @@ async function run() {
     }
     if (now - since > 500) {
       const seconds = (now - since) / 1000;
-      showStatus(`${counted(Math.round(steps / seconds))} ${scene.unit} and ${Math.round(frames / seconds)} frames a second`);
+      const [speed, pace] = [steps, frames].map((n) => counted(Math.round(n / seconds)));
+      showStatus(`${speed} ${scene.unit} and ${pace} frames a second`);
       [since, frames, steps] = [now, 0, 0];
     }
   }
@@ -113,7 +118,8 @@ function showRun() {
 
 function showStatus(more = "") {
   const own = view();
-  el("status").textContent = own.status() + (more ? ` – ${more}` : own.t >= own.limit ? " – the end of the run" : "");
+  const note = more || (own.t >= own.limit ? "the end of the run" : "");
+  el("status").textContent = own.status() + (note ? ` – ${note}` : "");
 }
 
 function showSpeed() {
@@ -139,7 +145,8 @@ function show(name) {
 
 function fragment() {
   const parts = Object.entries({ tab: current, ...view().view(), speed: view().speeds[view().speed] });
-  return parts.map(([key, value]) => `${key}=${encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3B", ";").replaceAll("%2F", "/")}`).join("&");
+  const plain = (text) => text.replaceAll("%2C", ",").replaceAll("%3B", ";").replaceAll("%2F", "/");
+  return parts.map(([key, value]) => `${key}=${plain(encodeURIComponent(value))}`).join("&");
 }
 
 function writeView() { history.replaceState(null, "", `#${fragment()}`); }
@@ -209,7 +216,10 @@ el("step").onclick = async () => { stop(); await advance(1); showStatus(); };
 el("restart").onclick = () => begin(false);
 el("speed").oninput = () => { view().speed = el("speed").valueAsNumber; showSpeed(); writeView(); };
 el("save-png").onclick = savePicture;
-el("save-csv").onclick = () => save(new Blob([view().csv().join("\n"), "\n"], { type: "text/csv" }), `herder-${current}.csv`);
+el("save-csv").onclick = () => {
+  const text = `${view().csv().join("\n")}\n`;
+  save(new Blob([text], { type: "text/csv" }), `herder-${current}.csv`);
+};
 el("share").onclick = share;
 window.onhashchange = readView;
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view().draw(true));

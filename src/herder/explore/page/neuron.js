@@ -18,7 +18,8 @@ export class NeuronView {
     this.errors = new Picture("discrepancy", () => this.draw());
     this.counts = new Picture("words", () => this.draw());
     this.pictures = [this.circle, this.word, this.errors, this.counts];
-    [this.preset, this.text, this.centred, this.periodText] = ["rate-preset", "rate", "centred", "neuron-period"].map(el);
+    const ids = ["rate-preset", "rate", "centred", "neuron-period"];
+    [this.preset, this.text, this.centred, this.periodText] = ids.map(el);
     this.preset.onchange = () => {
       if (!this.preset.value) return this.text.focus();
       this.text.value = this.preset.value;
@@ -74,8 +75,8 @@ export class NeuronView {
     ] });
     const lengths = this.words.map((_, k) => k + 1), least = [1, 16];
     chart(this.counts, { x: least, y: [0, 18], xLabel: "length", lines: [
-      { x: least, y: least.map((k) => k + 1), colour: other, dash: [6, 4], label: "length + 1" },
-      { x: lengths, y: this.words, colour: herd, label: "words", width: 2.5 },
+      { x: lengths, y: this.words, colour: herd, label: "words", width: 3 },
+      { x: least, y: least.map((k) => k + 1), colour: other, dash: [6, 6], label: "length + 1" },
     ] });
   }
 

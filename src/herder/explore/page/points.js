@@ -28,9 +28,18 @@ export class PointsView {
     this.file.onchange = () => this.upload();
     this.wipe.onclick = () => { this.dabs = []; this.host.restart(); };
     const pad = this.left.element;
-    pad.onpointerdown = (event) => { if (this.drawing) { this.held = true; pad.setPointerCapture(event.pointerId); this.paint(event); } };
+    pad.onpointerdown = (event) => {
+      if (!this.drawing) return;
+      this.held = true;
+      pad.setPointerCapture(event.pointerId);
+      this.paint(event);
+    };
     pad.onpointermove = (event) => { if (this.held) this.paint(event); };
-    pad.onpointerup = pad.onpointercancel = () => { if (this.held) { this.held = false; this.host.restart(); } };
+    pad.onpointerup = pad.onpointercancel = () => {
+      if (!this.held) return;
+      this.held = false;
+      this.host.restart();
+    };
     pad.onkeydown = (event) => this.key(event);
     this.dabs = [];
     this.brush = [0.5, 0.5];
@@ -51,7 +60,10 @@ export class PointsView {
     if (!file) return;
     this.source.value = "csv";
     this.mode();
-    if (file.size > MOST_BYTES) return this.host.say(`${file.name} has ${counted(file.size)} bytes; at most ${counted(MOST_BYTES)} can be read.`);
+    if (file.size > MOST_BYTES) {
+      const [found, most] = [file.size, MOST_BYTES].map(counted);
+      return this.host.say(`${file.name} has ${found} bytes; at most ${most} can be read.`);
+    }
     this.table = { text: await file.text(), name: file.name };
     this.host.restart();
   }
@@ -90,7 +102,8 @@ export class PointsView {
 
   started(frame) {
     this.clear();
-    Object.assign(this, { rows: frame.rows, names: frame.names, limit: frame.limit, nRows: frame.n_rows, nColumns: frame.n_columns });
+    const { rows, names, limit, n_rows: nRows, n_columns: nColumns } = frame;
+    Object.assign(this, { rows, names, limit, nRows, nColumns });
     this.low = [Infinity, Infinity];
     this.high = [-Infinity, -Infinity];
     for (let i = 0; i < this.rows.length; i++) {
@@ -139,9 +152,13 @@ export class PointsView {
       return;
     }
     const pad = this.pad(), margin = 16;
-    const place = (k, size, v) => margin + ((v - this.low[k]) / (this.high[k] - this.low[k] || 1)) * (size - 2 * margin);
-    const x = (i) => this.drawing ? pad.x(this.rows[2 * i]) : place(0, picture.width, this.rows[2 * i]);
-    const y = (i) => this.drawing ? pad.y(this.rows[2 * i + 1]) : picture.height - place(1, picture.height, this.rows[2 * i + 1]);
+    const place = (k, size, i) => {
+      const share = (this.rows[2 * i + k] - this.low[k]) / (this.high[k] - this.low[k] || 1);
+      return margin + share * (size - 2 * margin);
+    };
+    const { width, height } = picture;
+    const x = (i) => (this.drawing ? pad.x(this.rows[2 * i]) : place(0, width, i));
+    const y = (i) => (this.drawing ? pad.y(this.rows[2 * i + 1]) : height - place(1, height, i));
     c.fillStyle = soft;
     c.globalAlpha = 0.4;
     for (let i = 0; i < this.rows.length / 2; i++) c.fillRect(x(i) - 1, y(i) - 1, 2, 2);
@@ -162,7 +179,8 @@ export class PointsView {
   }
 
   open(view) {
-    const dabs = (view.get("dabs") ?? "").split(";").filter(Boolean).map((d) => d.split(",").map(Number));
+    const parts = (view.get("dabs") ?? "").split(";").filter(Boolean);
+    const dabs = parts.map((part) => part.split(",").map(Number));
     if (dabs.every((d) => d.length === 2 && d.every((v) => v >= 0 && v <= 1))) this.dabs = dabs;
     const wanted = view.get("source");
     if ([...this.source.options].some((o) => o.value === wanted)) this.source.value = wanted;
@@ -181,6 +199,7 @@ export class PointsView {
   status() {
     if (!this.rows.length) return "no points yet";
     const used = this.rows.length / 2, part = used < this.nRows ? `, ${counted(used)} of them used` : "";
-    return `${this.t} points of ${counted(this.nRows)}${part}` + (this.nColumns > 2 ? `; compared over ${this.nColumns} columns, two are shown` : "");
+    const columns = this.nColumns > 2 ? `; compared over ${this.nColumns} columns, two are shown` : "";
+    return `${this.t} points of ${counted(this.nRows)}${part}${columns}`;
   }
 }

@@ -47,7 +47,11 @@ export class SystemView {
     el("remove-state").onclick = () => this.removeState();
     this.plane.element.onpointerdown = (event) => this.grab(event);
     this.plane.element.onpointermove = (event) => this.drag(event);
-    this.plane.element.onpointerup = this.plane.element.onpointercancel = () => { this.held = false; this.frameStates(); this.draw(); };
+    this.plane.element.onpointerup = this.plane.element.onpointercancel = () => {
+      this.held = null;
+      this.frameStates();
+      this.draw();
+    };
     this.plane.element.onkeydown = (event) => this.key(event);
     this.selected = -1;
     this.clear();
@@ -98,7 +102,8 @@ export class SystemView {
 
   addState() {
     if (this.states.length >= MOST_STATES) return this.host.say(`At most ${MOST_STATES} states.`);
-    this.states.push([round(this.low[0] + (this.high[0] - this.low[0]) * Math.random()), round(this.low[1] + (this.high[1] - this.low[1]) * Math.random())]);
+    const { low, high } = this;
+    this.states.push([0, 1].map((k) => round(low[k] + (high[k] - low[k]) * Math.random())));
     this.selected = this.states.length - 1;
     this.edited();
   }
@@ -300,7 +305,10 @@ export class SystemView {
     }
   }
 
-  view() { return { states: this.states.map((s) => s.map(round).join(",")).join(";"), target: this.target.map(round).join(","), T: Number(this.T.toFixed(4)) }; }
+  view() {
+    const text = (point) => point.map(round).join(",");
+    return { states: this.states.map(text).join(";"), target: text(this.target), T: round(this.T) };
+  }
 
   open(view) {
     const read = (text) => text.split(",").map(Number);
