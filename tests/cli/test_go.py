@@ -43,6 +43,7 @@ def test_a_game_of_few_moves(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[2:]] == ["2"]
     assert "B+" in run(path, "--komi", -30)
     path.write_text("(;GM[1]SZ[19])")
+    assert "(the record has none: pass" in run(path).splitlines()[0]
     assert run(path).splitlines()[2].split()[:2] == ["0", "B+0.0"]
 
 
@@ -89,7 +90,7 @@ def test_the_report_has_the_boards(tmp_path: Path) -> None:
         ("not a game", (), "game.sgf must be a game record (SGF), got no SGF data found"),
         ("(;GM[1]SZ[13];B[cc])", (), "game.sgf must be on 19 x 19 points, got 13 x 13"),
         ("(;GM[1]SZ[19];B[cc])", ("--move", 2), "--move must be at most 1, the last move"),
-        ("(;GM[1]SZ[19];B[cc];W[cc])", (), "an illegal move (on a stone)"),
+        ("(;GM[1]SZ[19];B[cc];W[cc])", (), "move 2 on a stone"),
         ("(;GM[1]SZ[19];B[cc])", ("--komi", "nan"), "--komi must be"),
         ("(;GM[1]SZ[19];B[cc])", ("-o", "boards.txt"), ".svg"),
     ],

@@ -75,7 +75,10 @@ def go(
     end = len(record.moves)
     given = move or np.linspace(min(FIRST, end), end, N_SHOWN).astype(int).tolist()
     moves = sorted(set(given))
-    points = record.komi if komi is None else komi
+    points = (record.komi or 0.0) if komi is None else komi
+    told = f"komi {points:g}"
+    if record.komi is None and komi is None:
+        told += " (the record has none: pass komi)"
     found = []
     for number, board in zip(moves, record.positions(moves), strict=True):
         # stones that were set up count as moves for how far the game is, not in what is shown
@@ -89,7 +92,7 @@ def go(
     if as_json:
         json.dump([_plain(one) for one in found], run.take_output())
         run.out.write("\n")
-    return _summary(record.title or game.name, end, points, found)
+    return _summary(record.title or game.name, end, told, found)
 
 
 def _plain(one: "Territory") -> dict[str, object]:
@@ -97,11 +100,11 @@ def _plain(one: "Territory") -> dict[str, object]:
     return {**numbers, "probability": one.probability.round(4).tolist()}
 
 
-def _summary(title: str, end: int, komi: float, found: list["Territory"]) -> Summary:
+def _summary(title: str, end: int, komi: str, found: list["Territory"]) -> Summary:
     """Return the scores as a table; the boards are for pages."""
     from herder.apps.go.prediction import score_text
 
     rows = [(one.move, score_text(one.score, one.spread)) for one in found]
     table = Table(["move", "expected score"], rows, ["d"])
     sections = [section for one in found for section in one.summary().sections]
-    return Summary(f"{title}: {counted(end, 'move')}, komi {komi:g}", [table], sections)
+    return Summary(f"{title}: {counted(end, 'move')}, {komi}", [table], sections)

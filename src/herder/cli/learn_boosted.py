@@ -96,6 +96,8 @@ def learn_boosted(
     require_memory(COPIES_OF_ROWS * rows.nbytes, run.max_memory, "learning from these rows")
     states = choose_family(features, rows)[1]
     constant = np.flatnonzero(np.ptp(rows, axis=0) == 0)
+    if states is None and len(rows) < 2:
+        raise ValueError(f"{train[0]} must have at least two rows of numbers, got {len(rows)}")
     if states is None and len(constant):
         name = columns.numbers[constant[0]]
         rule = f"column {name!r} of {train[0]} must have more than one value"

@@ -34,6 +34,9 @@ __all__ = ["MarginalHerding", "herd_marginals"]
 #: Numbers of states that are held at a time, and looks at the distance on the way.
 MOST_HELD, N_LOOKS = 2**22, 40
 
+#: Half of the steps leave twice the distance, or if it is settled, less than the inverse of this.
+SETTLED = 0.75
+
 #: Patches that a summary lists.
 N_LISTED = 8
 
@@ -51,8 +54,8 @@ class MarginalHerding(Summarised):
     marginals : ndarray of shape (n_sites, n_states)
         Average of each site at each of its states; 0 where it has fewer than others.
     distance : float
-        Root of the sum, over all that is matched, of rates times squared differences between
-        averages and what was given. It goes to the distance to the nearest consistent marginals.
+        Root of the sum, over all that is matched, of squared differences between averages and
+        what was given. Without rates it goes to the distance to the nearest consistent marginals.
     distances : dict
         The same for each patch, by key.
     path : ndarray of shape (n_looks, 2)
@@ -85,9 +88,11 @@ class MarginalHerding(Summarised):
         half = float(np.interp(self._n_steps / 2, *self.path.T))
         facts = [
             Fact("distance", self.distance, ".3g", "of the averages to the given marginals"),
-            Fact("half way", half, ".3g", "half of it at the end if they are consistent"),
+            Fact("half way", half, ".3g", "the same after half of the steps"),
             Fact("satisfied", self.satisfied, ".1%", "of the steps, <w, phi(s)> >= <w, target>"),
         ]
+        settled = self.distance > SETTLED * half
+        verdict = "the marginals contradict each other" if settled else "no contradiction shows"
         rows = [
             (_title(key, place, own), float(own[place]))
             for key, own in self.distances.items()
@@ -95,7 +100,8 @@ class MarginalHerding(Summarised):
         ]
         rows = sorted(rows, key=lambda row: -row[1])[:N_LISTED]
         table = Table(["marginal", "distance"], rows, ["", ".3g"], "Largest distances")
-        title = f"{counted(len(self.marginals), 'site')}, {counted(self._n_steps, 'step')}"
+        size = f"{counted(len(self.marginals), 'site')}, {counted(self._n_steps, 'step')}"
+        title = f"{size}: {verdict}"
         picture = Picture("distance", self, "Distance to the given marginals by step.")
         return Summary(title, [Facts(facts), table], [Section("Convergence", [picture])])
 
@@ -204,9 +210,8 @@ def _count(
 
 
 def _squares(given: Given, cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rate times the squared difference of each feature."""
+    """Return the squared difference of each feature."""
     features = given.features
     reached = np.bincount(features.feature, features.coefficient * cells, features.n_features)
     # what was rounded to whole units is what is herded
-    misses = reached - features.target / features.units.total
-    return given.unit * given.rates * misses**2
+    return (reached - features.target / features.units.total) ** 2

@@ -45,7 +45,11 @@ Floats = NDArray[np.float64]
 
 #: Captions of the pictures.
 ROUNDS = ("gain of log density and effective sample size in each round",)
-DENSITY = ("log density, and samples of the field",)
+DENSITY = (
+    "log density, and samples of the field",
+    "Dots are samples of the field, not rows of the table; ellipses are the dimples with the "
+    "largest coefficients.",
+)
 
 #: Steps of the chains of a sample.
 SAMPLE_STEPS = 200

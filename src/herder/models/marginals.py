@@ -129,9 +129,7 @@ class Given(NamedTuple):
     patch : ndarray of intp of shape (n_features,)
         To which patch they belong, counted over all keys.
     rates : ndarray of int64 of shape (n_features,)
-        Rates, divided by ``unit``.
-    unit : float
-        What a rate of 1 stands for.
+        Whole numbers in the proportions of the rates.
     """
 
     tables: Mapping[Any, Any]
@@ -140,7 +138,6 @@ class Given(NamedTuple):
     features: CliqueFeatures
     patch: NDArray[np.intp]
     rates: NDArray[np.int64]
-    unit: float
 
     def in_form(self, key: Any, tables: NDArray[np.float64]) -> Any:
         """Return tables of a key in the form in which they were given."""
@@ -181,8 +178,7 @@ def read_marginals(marginals: object, rates: object = None) -> Given:
         whole = np.ones_like(whole)
     features, counts = _features(patches, int(whole.max()))
     patch = np.repeat(np.arange(len(counts)), counts)
-    unit = float(each.max()) / float(whole.max())
-    return Given(tables, patches, labels, features, patch, whole[patch], unit)
+    return Given(tables, patches, labels, features, patch, whole[patch])
 
 
 def _read_rates(rates: object, patches: dict[Any, PatchTables]) -> list[NDArray[np.float64]]:
@@ -213,6 +209,7 @@ def _by_name(tables: Mapping[Any, Any], labels: dict[Any, list[Any]]) -> dict[An
         for axis, name in enumerate(members):
             places.setdefault(name, len(places))
             own = _axis(table, axis, values.shape[axis])
+            _check_axis(table, axis, name, members, own, values)
             known = labels.setdefault(name, own)
             if len(set(own)) != len(own) or set(known) != set(own):
                 rule = f"give {name!r} the same states in all tables"
@@ -221,8 +218,24 @@ def _by_name(tables: Mapping[Any, Any], labels: dict[Any, list[Any]]) -> dict[An
         try:
             patches[key] = PatchTables([[places[name] for name in members]], values[None])
         except ParameterError as error:
-            raise ParameterError("marginals", f"hold tables: {key!r}", got=str(error)) from None
+            found = values.tolist() if error.name == "tables" else list(members)
+            raise ParameterError("marginals", f"{error.rule}: {key!r}", found) from None
     return patches
+
+
+def _check_axis(
+    table: Any, axis: int, name: Any, members: tuple[Any, ...], own: list[Any], values: Any
+) -> None:
+    """Refuse frames whose axes are those of other sites, or have sums beside the states."""
+    labelled = getattr(getattr(table, AXES[axis], None), "name", None) if axis < 2 else None
+    if labelled is not None and labelled != name and labelled in members:
+        rule = f"have axes in the order of their keys: {members!r}"
+        raise ParameterError("marginals", rule, got=f"a frame whose {AXES[axis]} is {labelled!r}")
+    if "All" in own and len(own) > 1:
+        sums = np.take(values, own.index("All"), axis=axis)
+        if np.allclose(values.sum(axis=axis) - sums, sums):
+            rule = f"hold the states of {name!r} alone"
+            raise ParameterError("marginals", rule, got="their sum as well, 'All'")
 
 
 def _members(key: Any) -> tuple[Any, ...]:

@@ -90,5 +90,5 @@ def test_a_move_beyond_the_end_and_illegal_moves_are_refused() -> None:
         game.positions([3])
     with refuses("move"):
         game.positions([-1])
-    with refuses("move", match="below 2, an illegal move"):
+    with refuses("game", match="move 2 on a stone"):
         game.positions([2])

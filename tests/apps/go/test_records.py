@@ -34,13 +34,13 @@ def test_stones_of_a_handicap_are_set_up_and_white_begins(write) -> None:
     assert game.setup.sum() == 1
     assert (game.setup[3, 15], game.setup[15, 3], game.setup[0, 0]) == (1, 1, -1)
     assert list(game.moves) == [(-1, 16 * 19 + 16)]
-    assert (game.komi, game.title) == (0.0, "")
+    assert (game.komi, game.title) == (None, "")
     assert game.positions([1])[0].sum() == 0
 
 
 @pytest.mark.parametrize("komi", ["none", "inf", "nan", ""])
 def test_a_komi_that_is_no_number_is_none(write, komi: str) -> None:
-    assert read_game(write(f"(;GM[1]SZ[19]KM[{komi}];B[pd])")).komi == 0.0
+    assert read_game(write(f"(;GM[1]SZ[19]KM[{komi}];B[pd])")).komi is None
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,10 @@ def test_the_example_is_whole() -> None:
     game = read_game(Path(__file__).parents[3] / "examples" / "ear_reddening.sgf")
     assert len(game.moves) == 325
     assert np.abs(game.positions([325])[0]).sum() > 200
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_names_of_players_in_either_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_bytes("(;GM[1]SZ[19]PB[Müller]PW[Bo];B[pd])".encode(encoding))
+    assert read_game(path).title == "Müller - Bo"

@@ -95,15 +95,15 @@ class Game:
         Stones before the first move, those of a handicap for example.
     moves : sequence of (int, int)
         Colour and point of each move.
-    komi : float, default 0.0
-        Points that White gets.
+    komi : float, optional
+        Points that White gets; None if the record does not say.
     title : str, default ""
         Who played.
     """
 
     setup: Board
     moves: Sequence[tuple[int, int]]
-    komi: float = 0.0
+    komi: float | None = None
     title: str = ""
 
     def positions(self, moves: Iterable[int]) -> list[Board]:
@@ -118,8 +118,8 @@ class Game:
             try:
                 play(stones, point, colour)
             except ValueError as error:
-                rule = f"be below {number}, an illegal move ({error})"
-                raise ParameterError("move", rule, last) from None
+                rule = f"have legal moves up to move {last}"
+                raise ParameterError("game", rule, got=f"move {number} {error}") from None
             if number in wanted:
                 found[number] = np.array(stones, np.int8).reshape(SIZE, SIZE)
         return [found[move].copy() for move in wanted]

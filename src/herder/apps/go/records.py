@@ -19,7 +19,8 @@ def read_game(path: str | Path) -> Game:
     Sgf_game, get_setup_and_moves = _sgfmill()
     file = Path(path)
     try:
-        record = Sgf_game.from_bytes(file.read_bytes())
+        data = file.read_bytes()
+        record = Sgf_game.from_bytes(data, override_encoding=_encoding(data))
     except ValueError as error:
         raise ParameterError("game", "be a game record (SGF)", got=str(error)) from None
     if record.get_size() != SIZE:
@@ -29,7 +30,7 @@ def read_game(path: str | Path) -> Game:
         start, plays = get_setup_and_moves(record)
     except ValueError as error:
         rule = "have stones set up at its start only, and moves that can be read"
-        raise ParameterError("game", rule, got=str(error)) from None
+        raise ParameterError("game", rule, got=str(error) or "others") from None
     colours = {None: 0, "b": BLACK, "w": WHITE}
     rows = [[colours[start.get(SIZE - 1 - i, j)] for j in range(SIZE)] for i in range(SIZE)]
     moves = [(colours[colour], _point(place)) for colour, place in plays]
@@ -38,17 +39,26 @@ def read_game(path: str | Path) -> Game:
     return Game(np.array(rows, np.int8), moves, _komi(root), " - ".join(filter(None, players)))
 
 
+def _encoding(data: bytes) -> str | None:
+    """Return UTF-8 for records that do not name an encoding and are that."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if b"CA[" in data else "UTF-8"
+
+
 def _point(place: Any) -> int:
     """Return a point, of rows that sgfmill counts from below."""
     return PASS if place is None else SIZE * (SIZE - 1 - place[0]) + place[1]
 
 
-def _komi(root: Any) -> float:
+def _komi(root: Any) -> float | None:
     try:
         komi = float(root.get("KM"))
     except (KeyError, ValueError):
-        return 0.0
-    return komi if np.isfinite(komi) else 0.0
+        return None
+    return komi if np.isfinite(komi) else None
 
 
 def _sgfmill() -> Any:

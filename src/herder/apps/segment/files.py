@@ -61,7 +61,7 @@ def _open(path: Path, name: str) -> Any:
     except ParameterError:
         raise
     except (OSError, SyntaxError, ValueError, module.DecompressionBombError) as error:
-        raise ParameterError(name, "be an image", got=f"{str(path)!r}: {error}") from None
+        raise ParameterError(name, "be an image", got=str(error)) from None
 
 
 def _pillow() -> Any:

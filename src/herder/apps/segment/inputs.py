@@ -89,7 +89,8 @@ def as_trimap(trimap: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
         ("foreground (255)", found == FOREGROUND),
     ):
         if not which.any():
-            raise ParameterError("trimap", f"have pixels that are {name}", got=_greys(given))
+            got = f"{_greys(given)}, which count as the nearest of 0, 64, 128 and 255"
+            raise ParameterError("trimap", f"have pixels that are {name}", got=got)
     return found
 
 
