@@ -122,14 +122,17 @@ def _study_neuron(run: Run, rate: "Fraction | Quadratic", n: int) -> Summary:
 
     states = neuron(rate, n)
     half = neuron(rate, n, rate - Fraction(1, 2))
-    longest = min(200, n)
+    longest = min(200, -(-n // 2))
     words = complexity(states, longest)
+    expected = f"{longest + 1} of an irrational rate, given enough terms"
+    if isinstance(rate, Fraction):
+        expected = f"at most {min(longest + 1, rate.denominator)}"
     facts = [
         Fact("rate", float(rate), ".12g", "exact"),
         Fact("word", "".join(map(str, states[:40])), "", "its first terms"),
         Fact("discrepancy", discrepancy(states, rate), ".6f", "at most 1"),
         Fact("from rate - 1/2", discrepancy(half, rate), ".6f", "at most 1/2"),
-        Fact(f"words of length {longest}", int(words[-1]), "", f"{longest + 1} if Sturmian"),
+        Fact(f"words of length {longest}", int(words[-1]), "", expected),
     ]
     if isinstance(rate, Fraction):
         facts.insert(1, Fact("period", rate.denominator, "", "of a rational rate"))
