@@ -35,7 +35,7 @@ def test_each_study_prints_and_draws(name, tmp_path):
 
 def test_a_rate_may_be_spelt_in_four_ways():
     assert "period" in run("neuron", "--rate", "5/8", "-n", 100).stdout
-    assert "period               10" in run("neuron", "--rate", "0.3", "-n", 100).stdout
+    assert "period              10" in run("neuron", "--rate", "0.3", "-n", 100).stdout
     golden = run("neuron", "-n", 100).stdout
     assert golden == run("neuron", "--rate", "golden", "-n", 100).stdout
     assert golden == run("neuron", "--rate", "-1,1,2,5", "-n", 100).stdout
