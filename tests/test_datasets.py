@@ -1,6 +1,7 @@
 import dataclasses
 import gzip
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -189,26 +190,26 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("folder")
 def test_games_of_go_are_read(tmp_path):
     text = np.array(["a", "b"])
-    np.savez(
-        tmp_path / "go_pro_games.npz",
-        moves=np.array([60, 72, 361, 5, 6], np.uint16),
-        offset=np.array([0, 3, 5], np.int32),
-        komi=np.array([0, 6.5], np.float32),
-        score=np.array([2, -1.5], np.float32),
+    arrays: dict[str, Any] = {
+        "moves": np.array([60, 72, 361, 5, 6], np.uint16),
+        "offset": np.array([0, 3, 5], np.int32),
+        "komi": np.array([0, 6.5], np.float32),
+        "score": np.array([2, -1.5], np.float32),
         **{name: text for name in ("date", "black", "white")},
-    )
+    }
+    np.savez(tmp_path / "go_pro_games.npz", **arrays)
     games = datasets.go_games()
     assert [own.tolist() for own in games.moves] == [[60, 72, 361], [5, 6]]
     assert games.fields["komi"].tolist() == [0, 6.5]
     boards = np.zeros((3, 19, 19), np.int8)
-    np.savez(
-        tmp_path / "go_ownership.npz",
+    arrays = {
         **{f"board{move}": boards + 1 for move in (20, 80, 150)},
         **{name: boards for name in ("final", "ownership")},
-        game=np.array([1, 0, 1]),
-        gnugo_score=np.array([2, 2, -3], np.float32),
-        recorded_score=np.array([3, 2, 3], np.float32),
-    )
+        "game": np.array([1, 0, 1]),
+        "gnugo_score": np.array([2, 2, -3], np.float32),
+        "recorded_score": np.array([3, 2, 3], np.float32),
+    }
+    np.savez(tmp_path / "go_ownership.npz", **arrays)
     found = datasets.go_ownership()
     assert list(found.boards) == [20, 80, 150]
     assert (found.boards[80].sum(), found.owners.shape) == (3 * 361, (3, 19, 19))
@@ -219,7 +220,7 @@ def test_games_of_go_are_read(tmp_path):
 def test_images_of_several_sizes_are_read(tmp_path):
     shape, pixels = np.array([[2, 3], [4, 2]], np.int32), np.arange(14, dtype=np.uint8)
     images, names = np.arange(42, dtype=np.uint8), np.array(["a", "b"])
-    maps = {"lasso": pixels, "rect": pixels + 1, "truth": pixels + 2}
+    maps: dict[str, Any] = {"lasso": pixels, "rect": pixels + 1, "truth": pixels + 2}
     np.savez(tmp_path / "grabcut50_half.npz", images=images, shape=shape, names=names, **maps)
     given = datasets.grabcut()
     assert given.names == ("a", "b")

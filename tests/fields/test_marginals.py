@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 
 from herder import PatchTables, herd, herd_marginals
 from herder.core.enumerated import EnumeratedSystem
+from herder.core.summary import Picture
 from herder.fields.clique import CliqueHerd
 from herder.fields.marginals import _start
 from herder.fields.marginals_cut import CutHerd
@@ -247,7 +248,9 @@ def test_summary_and_picture():
     assert "triples 1" in text
     assert "4 sites" in repr(found)
     [section] = found.summary().sections
-    figure = draw(section.blocks[0])
+    [picture] = section.blocks
+    assert isinstance(picture, Picture)
+    figure = draw(picture)
     [curve] = figure.axes[0].lines[:1]
     np.testing.assert_array_equal(np.column_stack(curve.get_data()), found.path)
 

@@ -83,9 +83,10 @@ def test_sweeps_never_make_it_worse(compiled):
     X = sample(150, 2)
     K = gram("gaussian", X, X, 1.0)
     candidates = candidates_of(X, Gaussian())
-    target = K.mean(axis=1)
+    target, none = K.mean(axis=1), np.zeros(150)  # without weights no other start is tried
     values = [
-        squared_mmd(K, choose(candidates, target, 20, rules(sweeps=sweeps))) for sweeps in range(6)
+        squared_mmd(K, choose(candidates, target, 20, rules(sweeps=sweeps), mass=none))
+        for sweeps in range(6)
     ]
     assert (np.diff(values) <= 1e-9).all()
     assert values[-1] < 0.7 * values[0]
@@ -227,6 +228,8 @@ def test_a_rough_start_helps_a_smooth_kernel():
     X = centres + 0.5 * np.random.default_rng(0).normal(size=(300, 2))
     candidates = ArrayCandidates(X, Gaussian(3.0))
     target, K = candidates.mean(), Gaussian(3.0)(X, X)
-    alone = choose(candidates, target, 30, rules(sweeps=20))
+    alone = choose(candidates, target, 30, rules(sweeps=20), mass=np.zeros(300))
     begun = choose(candidates, target, 30, rules(sweeps=20), mass=np.full(300, 1 / 300))
     assert squared_mmd(K, begun) < 0.5 * squared_mmd(K, alone)
+    given = choose(candidates, target, 30, rules(sweeps=20))  # weights that are not known
+    np.testing.assert_array_equal(given, begun)

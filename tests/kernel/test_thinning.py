@@ -328,3 +328,16 @@ def test_progress_is_told():
     assert all(0 < share <= 1 for share, _ in told)
     notes = {note for _, note in told}
     assert {"kernel mean", "herding", "exchange, sweep 1"} <= notes
+
+
+@pytest.mark.parametrize(("n", "m"), [(1500, 60), (9000, 100)])
+def test_a_given_mean_costs_no_quality(n, m):
+    """Exchanges begin with the choice of a rough kernel for it as well."""
+    rng = np.random.default_rng(7)
+    centres = 2 * rng.normal(size=(4, 5))
+    X = centres[rng.integers(4, size=n)] + rng.normal(size=(n, 5)) * rng.uniform(0.5, 1.5, (n, 1))
+    kernel = Gaussian(2.5)
+    mean = kernel_mean(X, kernel=kernel)
+    aim = KernelMean(lambda points: mean, squared_norm=float(mean.mean()))
+    known = thin(X, m, kernel=kernel)
+    assert thin(X, m, kernel=kernel, kernel_mean=aim).mmd < 1.02 * known.mmd

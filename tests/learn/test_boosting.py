@@ -267,7 +267,7 @@ def test_the_first_energy_is_a_mixture(kind):
     for name, value in none.to_arrays().items():
         np.testing.assert_array_equal(value, weighted.to_arrays()[name])
     if kind == "bits":  # equal probabilities
-        assert not none.fields.any()
+        assert not none.to_arrays()["fields"].any()
 
 
 def test_held_out_rows_do_not_teach_the_first_energy():

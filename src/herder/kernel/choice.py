@@ -105,10 +105,15 @@ def choose(
 ) -> NDArray[np.intp]:
     """Choose rows whose mean is near the target.
 
-    ``mass`` holds the weights of the rows if ``target`` is their mean: then exchanges may begin
-    with the choice of a rougher kernel.
+    Exchanges begin with the choice of a rougher kernel for the rows with weights ``mass``. If
+    these are not known, because ``target`` is not a mean of the rows, they are taken as equal, and
+    a start without them is tried as well.
     """
     n = candidates.n_rows
+
+    def objective(rows: NDArray[np.intp]) -> float:  # MMD^2 less the squared norm of the target
+        return float(candidates.gram(rows).mean() - 2 * target[rows].mean())
+
     pool = max(POOL_ROWS, POOL_PER_ROW * n_select)
     large = n > 2 * pool
     if rules.sweeps is None:
@@ -121,9 +126,12 @@ def choose(
     if large:  # a good set among some rows first, for the sweeps over all to start from
         rows = rules.spread(n, pool)
         inner = replace(rules.among(rows), sweeps=POOL_SWEEPS)
-        start = _rough_choice(candidates, rows, mass, n_select, inner)
+        starts = [_rough_choice(candidates, rows, mass, n_select, inner)]
+        if mass is None and starts[0] is not None:
+            starts.append(None)
         part = _among(candidates, rows, candidates.kernel)
-        start = rows[_improve(part, target[rows], n_select, inner, start)]
+        tried = [rows[_improve(part, target[rows], n_select, inner, start)] for start in starts]
+        start = min(tried, key=objective) if len(tried) > 1 else tried[0]
         return _improve(candidates, target, n_select, rules, start, progress)
     found = _improve(candidates, target, n_select, rules, progress=progress)
     if n < SHARE_FOR_TWO * n_select:
@@ -131,10 +139,6 @@ def choose(
     start = _rough_choice(candidates, slice(None), mass, n_select, rules)
     if start is None:
         return found
-
-    def objective(rows: NDArray[np.intp]) -> float:  # MMD^2 less the squared norm of the target
-        return float(candidates.gram(rows).mean() - 2 * target[rows].mean())
-
     return min(
         found, _improve(candidates, target, n_select, rules, start, progress), key=objective
     )
@@ -155,10 +159,11 @@ def _rough_choice(
     kernel = candidates.kernel
     if not isinstance(kernel, Radial) or isinstance(kernel, Laplace):
         return None
-    if mass is None or not mass[rows].any():
-        return None
     rough = _among(candidates, rows, Laplace(kernel.bandwidth))
-    target = rough.mean(mass[rows] / mass[rows].sum(), precision="single")
+    own = np.ones(rough.n_rows) if mass is None else mass[rows]
+    if not own.any():
+        return None
+    target = rough.mean(own / own.sum(), precision="single")
     return _improve(rough, target, n_select, rules)
 
 
