@@ -205,3 +205,8 @@ def test_mixed_number_types_are_compared_with_a_tolerance():
     assert rounded.verdict == "undecided"
     above = explain_growth(linear, [3, 0], [0.2, 0.0], [0.1, 0.0], exact=[0.1, 0.0])
     assert above.verdict == "inconsistent moments"
+
+
+def test_rates_too_large_for_a_float_are_refused():
+    with refuses("rates"):
+        moment_error([0, 0], [3, -4], 100, rates=10**400)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
@@ -344,6 +344,13 @@ def test_what_is_no_bin_is_refused():
 
 
 @given(st.lists(st.floats(-1e308, 1e308, width=64), min_size=40, max_size=60, unique=True))
+@example(
+    [
+        *map(float, range(-5, 23)),
+        *(2.0**-k for k in range(1, 8)),
+        *(0.75, 0.875, 1.7594015114500432e16, -1.0000000000000002e301, -1.2400000000000002e303),
+    ]
+)
 def test_any_numbers_have_bins_that_hold_values(numbers):
     codes = encode({"x": numbers}, bins="auto")
     (variable,) = codes.variables

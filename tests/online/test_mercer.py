@@ -95,3 +95,9 @@ def test_a_store_keeps_rows_as_they_came(form):
         assert kept.dtype == np.float64
         plain = kept.toarray() if sparse.issparse(kept) else kept
         assert np.array_equal(plain, X.astype(np.float32))
+
+
+def test_kernels_that_return_no_array_are_refused():
+    ragged = Mercer(lambda A, B: [[1.0], [1.0, 2.0]])
+    with refuses("kernel"):
+        ragged.gram(make_rows(2, 2), make_rows(2, 2))

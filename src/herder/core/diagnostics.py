@@ -206,7 +206,10 @@ def moment_error(
     # exact numbers are subtracted exactly: the difference may be far smaller than they are
     gap = np.asarray(last - first if scale == 1.0 else last / scale - first, dtype=np.float64)
     if rates is not None:
-        sizes = as_numbers(rates, "rates").astype(np.float64)
+        try:
+            sizes = as_numbers(rates, "rates").astype(np.float64)
+        except OverflowError:
+            raise ParameterError("rates", "be below 1e308", got="a larger number") from None
         if sizes.shape not in ((), gap.shape) or not (sizes > 1e-150).all():
             raise ParameterError("rates", f"be above 1e-150, one or {gap.shape}", rates)
         gap = gap / sizes

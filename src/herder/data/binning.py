@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herder.data.columns import Column
-from herder.data.intervals import UNITS, Interval, date_unit, read_dates
+from herder.data.intervals import MAX_POWER, UNITS, Interval, date_unit, read_dates
 
 __all__ = ["MAX_LABELS", "auto_bins", "bins_of"]
 
@@ -103,7 +103,7 @@ def bins_of(
     if np.dtype(dtype).kind in "iu":
         spans = np.clip(spans, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max) + 1)
     if not is_grid and isinstance(scale, int):
-        power = _spare(spans[np.logical_not(points)])
+        power = min(_spare(spans[np.logical_not(points)]), scale + MAX_POWER)
         spans, scale = spans // 10**power, scale - power
     bins = zip(spans.tolist(), groups, points, strict=True)
     return tuple(

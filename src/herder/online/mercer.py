@@ -101,7 +101,7 @@ class Mercer:
             return np.empty(shape)
         with np.errstate(over="ignore", invalid="ignore"):
             if callable(self.kernel):
-                values = np.asarray(self.kernel(A, B))
+                values = _as_array(self.kernel(A, B))
             elif self.kernel == "rbf":
                 values = np.exp(-cast("float", self.gamma) * _squared_distances(A, B))
             else:
@@ -131,9 +131,18 @@ class Mercer:
         """Relative size of the last digit of the kernel's values, tried on the first row."""
         dtype = np.dtype(np.float64)
         if callable(self.kernel):
-            dtype = np.asarray(self.kernel(A[:1], A[:1])).dtype
+            dtype = _as_array(self.kernel(A[:1], A[:1])).dtype
         is_short = dtype.kind == "f" and dtype.itemsize < 8
         return float(np.finfo(dtype if is_short else np.float64).eps)
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """Return what a kernel of the user's own returned as an array."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        rule = "return an array with a row for each row of A"
+        raise ParameterError("kernel", rule, got=type(values).__name__) from None
 
 
 class RowStore:
