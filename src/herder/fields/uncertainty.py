@@ -111,7 +111,10 @@ def estimate_expectation(
         of_kind(bounds, "bounds", Bounds, "Bounds or None")
 
     def average(states: NDArray[np.integer]) -> NDArray[np.float64]:
-        return real_array(function(states), "function", "return a number or an array of them")
+        found = real_array(function(states), "function", "return a number or an array of them")
+        if not np.isfinite(found).all():
+            raise ParameterError("function", "return finite numbers", got="NaN or infinity")
+        return found
 
     variants: dict[str, NDArray[np.float64]] = {}
     error = 0.0

@@ -141,7 +141,7 @@ def count_table(
         chunks = source.within(max_memory, "counting", progress)
         return Moments.from_chunks(chunks, order, cliques=cliques, bins=chosen, **options)
     except ParameterError:
-        if missing == "error":
+        if isinstance(missing, str) and missing == "error":
             _refuse_gaps(source)
         raise
 
