@@ -255,6 +255,28 @@ def test_summary_and_picture():
     np.testing.assert_array_equal(np.column_stack(curve.get_data()), found.path)
 
 
+def test_the_verdict_on_consistent_and_on_contradictory_marginals():
+    """No set of true margins is called contradictory, whatever the number of steps."""
+    for seed, n_steps in itertools.product(range(20), (1, 5, 20, 100, 300, 1000, 3000, 10_000)):
+        joint = np.random.default_rng(seed).dirichlet(np.full(16, 0.5)).reshape(2, 2, 2, 2)
+        marginals = {
+            (i, j): joint.sum(axis=tuple({0, 1, 2, 3} - {i, j}))
+            for i, j in itertools.combinations(range(4), 2)
+        }
+        found = herd_marginals(marginals, n_steps)
+        assert not found.contradictory, (seed, n_steps)
+        assert "no contradiction shows" in str(found)
+    for seed in range(20):
+        found = herd_marginals(drawn(seed), 1000)
+        assert found.contradictory, seed
+        assert "the marginals contradict each other" in str(found)
+
+
+@pytest.mark.slow
+def test_rounding_is_no_contradiction():
+    assert not herd_marginals({"a": [1, 2], ("a", "b"): [[1, 2], [2, 4]]}, 10**7).contradictory
+
+
 def test_progress():
     told = []
     herd_marginals(every_match(), 1000, progress=lambda share, note: told.append(share))

@@ -34,8 +34,9 @@ __all__ = ["MarginalHerding", "herd_marginals"]
 #: Numbers of states that are held at a time, and looks at the distance on the way.
 MOST_HELD, N_LOOKS = 2**22, 40
 
-#: Half of the steps leave twice the distance, or if it is settled, less than the inverse of this.
-SETTLED = 0.75
+#: Steps times distance is bounded for consistent marginals. It counts as growing when it is this
+#: many times its largest value in the first tenth of the steps.
+GROWTH = 3.0
 
 #: Patches that a summary lists.
 N_LISTED = 8
@@ -60,6 +61,10 @@ class MarginalHerding(Summarised):
         The same for each patch, by key.
     path : ndarray of shape (n_looks, 2)
         Steps, and the distance after them.
+    contradictory : bool
+        Whether the marginals contradict each other as far as these steps show: steps times
+        distance, which is bounded for consistent marginals, has grown. False is no proof that
+        they do not.
     satisfied : float
         Share of the steps that kept the inequality <w, phi(s)> >= <w, target>. It fails where the
         given marginals contradict each other, or the maximiser missed the best state.
@@ -72,6 +77,7 @@ class MarginalHerding(Summarised):
     distance: float
     distances: dict[Any, NDArray[np.float64]]
     path: NDArray[np.float64]
+    contradictory: bool
     satisfied: float
     state: NDArray[np.int16]
 
@@ -91,8 +97,9 @@ class MarginalHerding(Summarised):
             Fact("half way", half, ".3g", "the same after half of the steps"),
             Fact("satisfied", self.satisfied, ".1%", "of the steps, <w, phi(s)> >= <w, target>"),
         ]
-        settled = self.distance > SETTLED * half
-        verdict = "the marginals contradict each other" if settled else "no contradiction shows"
+        verdict = "no contradiction shows"
+        if self.contradictory:
+            verdict = "the marginals contradict each other"
         rows = [
             (_title(key, place, own), float(own[place]))
             for key, own in self.distances.items()
@@ -181,9 +188,20 @@ def herd_marginals(
         tables[key], distances[key] = given.in_form(key, part), each[first:stop]
         first = stop
     satisfied = 1 - run.step_counts.violations / n_steps
+    steps, way = np.array(path).T
+    early = (steps * way)[steps <= max(n_steps // 10, 1)].max()
+    rounding = np.sqrt(features.n_features) / features.units.total
+    contradictory = bool(way[-1] > rounding and n_steps * way[-1] > GROWTH * early)
     marginals_ = totals / n_steps
     return MarginalHerding(
-        tables, marginals_, path[-1][1], distances, np.array(path), satisfied, run.state
+        tables,
+        marginals_,
+        path[-1][1],
+        distances,
+        np.array(path),
+        contradictory,
+        satisfied,
+        run.state,
     )
 
 
